@@ -1,0 +1,85 @@
+/**
+ * What comes of reading a message from outside: its value, or the field at fault and the reason in plain words.
+ * It refuses to throw: a hostile message is an answer, not an accident.
+ */
+
+/** A message that was read, or why it was not: `field` is a path such as `operation.response.steps[0].name`, empty for the whole. */
+export type Reading<T> = { ok: true; value: T } | { ok: false; field: string; reason: string }
+
+/** An object as JSON gives it. */
+export type JsonObject = Record<string, unknown>
+
+/** Brackets within brackets that a message may hold; deeper ones could exhaust the stack of whatever writes them again. */
+export const MESSAGE_DEPTH_MAX = 64
+
+/** A good reading. */
+export function read<T>(value: T): Reading<T> {
+  return { ok: true, value }
+}
+
+/** A refused reading. */
+export function refuse(field: string, reason: string): { ok: false; field: string; reason: string } {
+  return { ok: false, field, reason }
+}
+
+/**
+ * Reads a body as JSON whatever its content type says; bytes are taken as UTF-8, with or without a byte order mark.
+ * Fails on an empty body, on text that is not JSON, and on nesting deeper than `MESSAGE_DEPTH_MAX`.
+ */
+export function parseJson(body: string | Uint8Array): Reading<unknown> {
+  const text = (typeof body === 'string' ? body : new TextDecoder().decode(body)).replace(/^\uFEFF/, '')
+  if (text.trim() === '') return refuse('', 'the body is empty')
+  if (isDeeperThan(text, MESSAGE_DEPTH_MAX)) return refuse('', `nested deeper than ${MESSAGE_DEPTH_MAX} levels`)
+  try {
+    return read(JSON.parse(text))
+  } catch {
+    return refuse('', 'not JSON')
+  }
+}
+
+/** Whether a value is a JSON object: neither null nor an array. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A free text as it was meant: numbers and the like become their text, null and absent none. */
+export function readText(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? undefined)
+}
+
+const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+const ISO_DATE_TIME = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?$/i
+
+/**
+ * An instant as devices write it, in epoch milliseconds: a number, a number in a string, or an ISO-8601 date, which is UTC where
+ * it names no offset. What cannot be read, or lies outside the years 1970 to 9999, counts as missing.
+ */
+export function readInstant(value: unknown): number | undefined {
+  const at = typeof value === 'string' ? instantOfText(value.trim()) : value
+  if (typeof at !== 'number' || !(at >= 0 && at <= LAST_INSTANT)) return undefined
+  return Math.floor(at)
+}
+
+function instantOfText(text: string): number | undefined {
+  if (/^\d{1,20}(\.\d{1,20})?$/.test(text)) return Number(text)
+  const match = text.length <= 40 ? ISO_DATE_TIME.exec(text) : null
+  if (match === null) return undefined
+  return Date.parse(match[1] === undefined && text.length > 10 ? `${text}Z` : text)
+}
+
+function isDeeperThan(text: string, depthMax: number): boolean {
+  let depth = 0
+  let inString = false
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (inString) {
+      if (code === 0x5c) i++
+      else if (code === 0x22) inString = false
+    } else if (code === 0x22) inString = true
+    else if (code === 0x5b || code === 0x7b) {
+      if (++depth > depthMax) return true
+    } else if (code === 0x5d || code === 0x7d) depth--
+  }
+  return false
+}

@@ -1,0 +1,214 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  parseDeviceResponse,
+  readDeviceRequest,
+  readDeviceResponse,
+  writeDeviceRequest,
+  writeDeviceResponse,
+} from '../../src/contract/device.ts'
+import { readCollectDmm, readCollectIot } from '../../src/contract/device-collect.ts'
+
+const sentAt = Date.UTC(2026, 2, 1, 12)
+
+describe('a request to a device', () => {
+  test('carries its parameters as named, typed values and is read back as it was meant', () => {
+    const request = {
+      id: 'op-7',
+      name: 'REBOOT_EQUIPMENT',
+      deviceId: 'pump-1',
+      parameters: { type: 'SOFTWARE', force: true },
+    }
+    const message = writeDeviceRequest({ ...request, form: 'typed', sentAt })
+    expect(message).toEqual({
+      operation: {
+        request: {
+          timestamp: sentAt,
+          deviceId: 'pump-1',
+          name: 'REBOOT_EQUIPMENT',
+          parameters: [
+            { name: 'type', type: 'string', value: { string: 'SOFTWARE' } },
+            { name: 'force', type: 'boolean', value: { boolean: true } },
+          ],
+          id: 'op-7',
+        },
+      },
+    })
+    expect(readDeviceRequest(message)).toEqual({ ok: true, value: { ...request, sentAt } })
+  })
+
+  test('carries a plain object for a device provisioned so', () => {
+    const message = writeDeviceRequest({
+      id: 'op-8',
+      name: 'REBOOT_EQUIPMENT',
+      deviceId: 'pump-1',
+      parameters: { type: 'HARDWARE' },
+      form: 'object',
+      sentAt,
+    })
+    expect(message.operation.request.parameters).toEqual({ type: 'HARDWARE' })
+  })
+
+  test('names the entity beside the device only where the two differ', () => {
+    const request = {
+      id: 'op-9',
+      name: 'SIM_REPLACEMENT',
+      deviceId: 'pump-1',
+      parameters: {},
+      form: 'typed',
+      sentAt,
+    } as const
+    expect(writeDeviceRequest({ ...request, entityId: 'sim-4' }).operation.request.entityId).toBe('sim-4')
+    expect(writeDeviceRequest({ ...request, entityId: 'pump-1' }).operation.request).not.toHaveProperty('entityId')
+  })
+
+  test('without id or name is refused by the field at fault', () => {
+    expect(readDeviceRequest({ operation: { request: { name: 'X' } } })).toMatchObject({
+      field: 'operation.request.id',
+    })
+    expect(readDeviceRequest({ operation: { request: { id: 'x', name: '' } } })).toMatchObject({
+      ok: false,
+      field: 'operation.request.name',
+    })
+  })
+})
+
+describe('a response of a device', () => {
+  const response = (members: object) => ({ operation: { response: { id: 'op-1', ...members } } })
+
+  test('is read with its result, its steps and its own clock', () => {
+    const message = writeDeviceResponse({
+      id: 'op-1',
+      deviceId: 'pump-1',
+      timestamp: sentAt,
+      name: 'UPDATE',
+      resultCode: 'SUCCESSFUL',
+      resultDescription: 'done',
+      steps: [{ name: 'ENDUPDATE', title: 'End', timestamp: sentAt - 5, result: 'SUCCESSFUL', description: 'ok' }],
+      variableList: [{ name: 'a', value: 1 }],
+    })
+    expect(readDeviceResponse(message)).toEqual({
+      ok: true,
+      value: {
+        operationId: 'op-1',
+        deviceId: 'pump-1',
+        name: 'UPDATE',
+        at: sentAt,
+        resultCode: 'SUCCESSFUL',
+        resultDescription: 'done',
+        steps: [{ name: 'ENDUPDATE', title: 'End', at: sentAt - 5, result: 'SUCCESSFUL', description: 'ok' }],
+        variableList: [{ name: 'a', value: 1 }],
+        message,
+      },
+    })
+  })
+
+  test.each([
+    ['without version, timestamp, name or steps', {}, { operationId: 'op-1', steps: [] }],
+    ['with everything null', { timestamp: null, resultCode: null, steps: null }, { operationId: 'op-1', steps: [] }],
+    ['with a result nobody knows', { resultCode: 'MELTED' }, { resultCode: 'MELTED' }],
+    ['with a result that is a number', { resultCode: 7 }, { resultCode: '7' }],
+    ['with a timestamp in a text', { timestamp: `${sentAt}` }, { at: sentAt }],
+    ['with an ISO timestamp and offset', { timestamp: '2026-03-01T14:00:00+02:00' }, { at: sentAt }],
+    ['with an ISO timestamp without offset, which is UTC', { timestamp: '2026-03-01T12:00:00' }, { at: sentAt }],
+    ['with a step that has no result yet', { steps: [{ name: 'A' }] }, { steps: [{ name: 'A' }] }],
+  ])('is read %s', (_, members, expected) => {
+    const reading = readDeviceResponse(response(members))
+    expect(reading).toMatchObject({ ok: true, value: expected })
+  })
+
+  test.each([['soon'], [-1], [Number.MAX_VALUE], [{}], ['2026-99-99T00:00:00Z'], [true]])(
+    'whose timestamp is %j is read as one without',
+    timestamp => {
+      const reading = readDeviceResponse(response({ timestamp }))
+      expect(reading.ok && reading.value).not.toHaveProperty('at')
+    },
+  )
+
+  test.each([[''], [null], ['  ']])('with the empty result %j is a part', resultCode => {
+    const reading = readDeviceResponse(response({ resultCode }))
+    expect(reading.ok && reading.value).not.toHaveProperty('resultCode')
+  })
+
+  test('keeps the members it does not know with the message', () => {
+    const message = { ...response({ firmware: '2.1' }), hint: 1 }
+    expect(readDeviceResponse(message)).toMatchObject({ ok: true, value: { message } })
+  })
+
+  test('may leave its id out only in the exchange of its operation', () => {
+    const message = { operation: { response: { resultCode: 'SUCCESSFUL' } } }
+    expect(readDeviceResponse(message)).toMatchObject({ ok: false, field: 'operation.response.id' })
+    expect(readDeviceResponse(message, 'op-4')).toMatchObject({ ok: true, value: { operationId: 'op-4' } })
+  })
+
+  test.each([
+    ['', 'the body is empty', ''],
+    ['<html>', 'not JSON', ''],
+    ['[]', 'must be an object', ''],
+    ['{}', 'must be an object', 'operation'],
+    ['{"operation":{}}', 'must be an object', 'operation.response'],
+    ['{"operation":{"response":{"id":7}}}', 'must be a text that is not empty', 'operation.response.id'],
+    ['{"operation":{"response":{"id":"a","steps":{}}}}', 'must be a list', 'operation.response.steps'],
+    ['{"operation":{"response":{"id":"a","steps":[{}]}}}', 'must be a text', 'operation.response.steps[0].name'],
+    [`{"a":${'['.repeat(100_000)}`, 'nested deeper than 64 levels', ''],
+  ])('that reads %.60j is refused: %s', (body, reason, field) => {
+    expect(parseDeviceResponse(body)).toEqual({ ok: false, field, reason: expect.stringContaining(reason) })
+  })
+
+  test('is read from bytes with a byte order mark', () => {
+    const bytes = new TextEncoder().encode(`\uFEFF${JSON.stringify(response({ resultCode: 'SUCCESSFUL' }))}`)
+    expect(parseDeviceResponse(bytes)).toMatchObject({ ok: true, value: { resultCode: 'SUCCESSFUL' } })
+  })
+
+  test('never makes the reader throw, whatever JSON it holds', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.string(), (value, key) => {
+        for (const message of [
+          value,
+          { operation: value },
+          response({ [key]: value, steps: value, timestamp: value }),
+        ]) {
+          const reading = readDeviceResponse(message)
+          if (!reading.ok) expect(reading.reason).not.toBe('')
+          else expect(reading.value.operationId).not.toBe('')
+        }
+      }),
+    )
+  })
+})
+
+describe('collected data', () => {
+  test('is read by datastream, with the time each value had at the device', () => {
+    const message = {
+      version: '1.0',
+      device: 'pump-1',
+      datastreams: [
+        { id: 'cell', feed: 'f', datapoints: [{ at: `${sentAt}`, value: { id: 3 }, tags: ['t', 4] }, { value: 0 }] },
+      ],
+    }
+    expect(readCollectIot(message)).toEqual({
+      ok: true,
+      value: {
+        device: 'pump-1',
+        datastreams: [
+          { id: 'cell', feed: 'f', datapoints: [{ at: sentAt, value: { id: 3 }, tags: ['t'] }, { value: 0 }] },
+        ],
+      },
+    })
+  })
+
+  test.each([
+    [{}, 'datastreams'],
+    [{ datastreams: [{ datapoints: [] }] }, 'datastreams[0].id'],
+    [{ datastreams: [{ id: 'a' }] }, 'datastreams[0].datapoints'],
+    [{ datastreams: [{ id: 'a', datapoints: [{ value: 1 }, {}] }] }, 'datastreams[0].datapoints[1].value'],
+  ])('that reads %j is refused by the field at fault', (message, field) => {
+    expect(readCollectIot(message)).toMatchObject({ ok: false, field })
+  })
+
+  test('about the device itself is one event', () => {
+    const device = { id: 'pump-1', model: { name: 'M' } }
+    expect(readCollectDmm({ event: { id: 'e1', device } })).toEqual({ ok: true, value: { eventId: 'e1', device } })
+    expect(readCollectDmm({ event: {} })).toMatchObject({ ok: false, field: 'event.device' })
+  })
+})
