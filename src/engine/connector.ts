@@ -1,0 +1,87 @@
+/**
+ * How the engine reaches devices: the interface that every connector keeps and what it reports back. Refuses to know any
+ * protocol. Serves: Device-side exchange flows.
+ */
+import type { OperationKey } from '../domain/identity.ts'
+import type { ReportedStep } from '../domain/step.ts'
+
+/** The ways out to a device. */
+export const FLOWS = ['http', 'mqtt', 'pull', 'function'] as const
+export type Flow = (typeof FLOWS)[number]
+
+/** A device as the engine addresses it. */
+export interface DeviceAddress {
+  readonly organization: number
+  /** public identifier of the device */
+  readonly deviceId: string
+  readonly partition: number
+  readonly entity: bigint
+  /** provisioned URL, or the first subscription address for the URL template */
+  readonly url?: string
+  readonly address?: string
+  /** what the device's key is in the clear, for the header of a push */
+  readonly apiKey?: string
+  readonly parametersAs: 'typed' | 'object'
+  /** name of the connector function, where `flow` is `function` */
+  readonly functionName?: string
+}
+
+/** One request on its way to a device. The same id on every repeat, so that a device can recognise one. */
+export interface OperationRequest {
+  readonly key: OperationKey
+  /** public operation id */
+  readonly id: string
+  readonly name: string
+  readonly parameters: Readonly<Record<string, unknown>>
+  /** when it was launched, epoch ms */
+  readonly launchedAt: number
+  readonly device: DeviceAddress
+  /** present where the operation is on something that the device carries */
+  readonly entityId?: string
+  /** how long a synchronous exchange may be held open, ms */
+  readonly exchangeMs: number
+}
+
+/** What a device says of an operation, from whichever door it came. */
+export interface DeviceMessage {
+  /** as the device named it; parsed and judged by the engine */
+  readonly operationId: string
+  /** organization and identifier of the device that was authenticated */
+  readonly organization: number
+  readonly deviceId: string
+  readonly resultCode?: string
+  readonly resultDescription?: string
+  readonly steps: readonly ReportedStep[]
+  /** the message's own time, epoch ms */
+  readonly timestamp?: number
+  /** the message as it came, bounded, for the timeline */
+  readonly raw?: string
+}
+
+/** What a connector reports of one request. */
+export type SendReport =
+  /** the request has left */
+  | { readonly seen: 'sent' }
+  /** the device is not there: it waits for its connection */
+  | { readonly seen: 'away' }
+  /** no connection to the device */
+  | { readonly seen: 'unreachable'; readonly description: string }
+  /** the device answered 5xx, 408 or 429 */
+  | { readonly seen: 'deviceFailed'; readonly description: string }
+  /** the device answered another 4xx */
+  | { readonly seen: 'deviceRefused'; readonly description: string }
+  /** the device answered in the same exchange */
+  | { readonly seen: 'answered'; readonly message: DeviceMessage }
+
+/**
+ * A way out. `send` takes a batch, returns at once, and reports each request once or twice (`sent`, then what came back) until
+ * `stop`; a request it cannot report on is given back by the engine when its send timer runs out.
+ */
+export interface Connector {
+  readonly flow: Flow
+  /** requests this connector would take now without queueing them */
+  readonly capacity: () => number
+  send(requests: readonly OperationRequest[], report: (request: OperationRequest, report: SendReport) => void): void
+  /** takes no more, waits for what is under way at most `graceMs` */
+  stop(graceMs: number): Promise<void>
+}
