@@ -1,0 +1,36 @@
+/**
+ * Time as an argument: the one source of "now" for everything that moves. Outside tests it is the database's clock, so that all
+ * nodes agree; nothing else in the engine asks the machine for the time.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface Clock {
+  /** The present instant. Never earlier than one it gave before. */
+  now(): Date
+  /** Resolves when the instant is reached, or early when the signal aborts; it never fails. */
+  sleepUntil(at: Date, signal: AbortSignal): Promise<void>
+}
+
+/** The clock may be corrected meanwhile, so a long sleep looks at it again this often. */
+const longestSleepMs = 10_000
+
+/** A clock over a source of the present instant in epoch milliseconds: `Date.now`, or the database's time. */
+export function createClock(nowMs: () => number): Clock {
+  let latestMs = Number.NEGATIVE_INFINITY
+  const presentMs = () => {
+    latestMs = Math.max(latestMs, nowMs())
+    return latestMs
+  }
+  return {
+    now: () => new Date(presentMs()),
+    async sleepUntil(at, signal) {
+      for (
+        let restMs = at.getTime() - presentMs();
+        restMs > 0 && !signal.aborted;
+        restMs = at.getTime() - presentMs()
+      ) {
+        await sleep(Math.min(Math.ceil(restMs), longestSleepMs), undefined, { signal }).catch(() => {})
+      }
+    },
+  }
+}

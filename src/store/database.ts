@@ -1,0 +1,240 @@
+/**
+ * The only way to PostgreSQL: a pool with time-outs on everything, named statements, one wrapper for transactions, notifications
+ * and streams. It decides nothing and knows no table; a lost connection is an error to the caller, never the end of the process.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import type { Logger } from 'pino'
+import { createListener, type NotificationHandler } from './listener.ts'
+import { render, type SqlFragment, type Statement, sql } from './statement.ts'
+import { valueTypes } from './values.ts'
+
+export interface DatabaseOptions {
+  url: string
+  /** Connections in the pool; the listening connection comes on top. */
+  max?: number
+  applicationName?: string
+  /** A statement that runs longer is cancelled by the server (57014). */
+  statementTimeoutMs?: number
+  /** A statement that waits longer for a lock is cancelled by the server (55P03). */
+  lockTimeoutMs?: number
+  /** A transaction idle for longer is ended by the server, so that a stopped process lets go of its locks. */
+  idleInTransactionTimeoutMs?: number
+  log: Logger
+}
+
+/** What can be asked inside or outside a transaction. Each call fails with pg's `DatabaseError` or a connection's error. */
+export interface Queryable {
+  /** Runs a declared statement, prepared once per connection. */
+  run<Row, Params extends readonly unknown[]>(statement: Statement<Row, Params>, params: Params): Promise<Row[]>
+  /** Runs a declared statement and answers how many rows it inserted, changed or deleted. */
+  count<Row, Params extends readonly unknown[]>(statement: Statement<Row, Params>, params: Params): Promise<number>
+  /** Runs composed SQL. */
+  query<Row>(fragment: SqlFragment): Promise<Row[]>
+}
+
+export interface Transaction extends Queryable {
+  /** The shape in which pg-boss takes part in a transaction of its caller. */
+  executeSql(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>
+}
+
+export interface TransactionOptions {
+  /** Ends the repeating: an aborted signal fails the transaction with its reason before the next try. */
+  signal?: AbortSignal
+  /** One snapshot for all statements, read only. Default: each statement sees what is committed before it. */
+  snapshot?: boolean
+}
+
+export interface StreamOptions {
+  /** Rows per batch. */
+  batchRows?: number
+  /** How long the server may take to find all rows. */
+  timeoutMs?: number
+}
+
+export interface Database extends Queryable {
+  /** The same as in a transaction, each call on its own; the shape pg-boss takes as its `db`. */
+  executeSql(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>
+  /**
+   * Runs `work` in a transaction and commits it. Repeats it on a serialisation failure (40001) and a deadlock (40P01), at most
+   * ten times with growing jittered pauses, so `work` must have no effect but on the transaction.
+   */
+  transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
+  /**
+   * Calls the handler for every notification on the channel, and once with null after every reconnect. Resolves when the server
+   * listens, with a function that ends it.
+   */
+  listen(channel: string, handler: NotificationHandler): Promise<() => Promise<void>>
+  /**
+   * All rows of a query, batch by batch, in bounded memory. The server finds them all first and keeps them in a file, so that a
+   * slow reader holds one connection but no snapshot.
+   */
+  stream<Row>(fragment: SqlFragment, options?: StreamOptions): AsyncGenerator<Row[], void, void>
+  /** Waits for what is under way, then ends every connection. Idempotent. */
+  close(): Promise<void>
+}
+
+const tries = 10
+const firstPauseMs = 5
+const longestPauseMs = 500
+
+/** The SQLSTATE of a server's refusal (`23505`, `40P01`, …), or null for any other error, a lost connection among them. */
+export function sqlState(error: unknown): string | null {
+  return error instanceof pg.DatabaseError ? (error.code ?? null) : null
+}
+
+/** True for what a repeat of the whole transaction can mend. */
+function isRepeatable(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === '40001' || state === '40P01'
+}
+
+/** True when the connection is no longer to be trusted: the error came from the socket, or the server ended the session. */
+function breaksConnection(error: unknown): boolean {
+  return !(error instanceof pg.DatabaseError) || error.severity === 'FATAL' || error.severity === 'PANIC'
+}
+
+/** A query for which the client itself stops waiting after a time of its own. */
+function bounded(text: string, timeoutMs: number): pg.QueryConfig {
+  const config: pg.QueryConfig & { query_timeout: number } = { text, query_timeout: timeoutMs }
+  return config
+}
+
+function onClient(client: pg.PoolClient): Transaction {
+  return {
+    async run<Row, Params extends readonly unknown[]>({ name, text }: Statement<Row, Params>, params: Params) {
+      return (await client.query<Row & pg.QueryResultRow>({ name, text, values: [...params] })).rows
+    },
+    async count({ name, text }, params) {
+      return (await client.query({ name, text, values: [...params] })).rowCount ?? 0
+    },
+    async query<Row>(fragment: SqlFragment) {
+      return (await client.query<Row & pg.QueryResultRow>(render(fragment))).rows
+    },
+    async executeSql(text, values) {
+      return { rows: (await client.query<Record<string, unknown>>(text, values)).rows }
+    },
+  }
+}
+
+/** Opens a pool. No connection is made yet: the first call meets a wrong address. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const statementTimeoutMs = options.statementTimeoutMs ?? 30_000
+  const connectionConfig: pg.ClientConfig = {
+    connectionString: options.url,
+    application_name: options.applicationName ?? 'drover',
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    options: '-c timezone=UTC',
+    types: valueTypes,
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: options.lockTimeoutMs ?? 10_000,
+    idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs ?? 30_000,
+  }
+  const pool = new pg.Pool({
+    ...connectionConfig,
+    max: options.max ?? 10,
+    // A server that answers nothing at all cannot time out its statements: the client gives up a little later.
+    query_timeout: statementTimeoutMs + 5_000,
+  })
+  const logLost = (error: unknown) => options.log.warn({ err: error }, 'a database connection was lost')
+  pool.on('error', logLost)
+  // The pool's own handler is off while a client is in use; without this one a cut connection would end the process.
+  pool.on('connect', client => client.on('error', logLost))
+  const listener = createListener(connectionConfig, options.log)
+  let closed: Promise<void> | null = null
+
+  async function withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await pool.connect()
+    let broken = false
+    try {
+      return await work(client)
+    } catch (error) {
+      broken = breaksConnection(error)
+      throw error
+    } finally {
+      client.release(broken)
+    }
+  }
+
+  async function once<T>(work: (tx: Transaction) => Promise<T>, begin: string): Promise<T> {
+    const client = await pool.connect()
+    let broken = true
+    try {
+      await client.query(begin)
+      const result = await work(onClient(client))
+      const { command } = await client.query('commit')
+      broken = false
+      // The server answers the commit of a failed transaction with a rollback, silently.
+      if (command !== 'COMMIT') throw new Error('the transaction was rolled back: an error inside it was swallowed')
+      return result
+    } catch (error) {
+      if (broken)
+        broken = await client.query(bounded('rollback', 5_000)).then(
+          () => false,
+          () => true,
+        )
+      throw error
+    } finally {
+      client.release(broken)
+    }
+  }
+
+  async function transaction<T>(
+    work: (tx: Transaction) => Promise<T>,
+    { signal, snapshot }: TransactionOptions = {},
+  ): Promise<T> {
+    const begin = snapshot ? 'begin isolation level repeatable read read only' : 'begin'
+    for (let tried = 1; ; tried++) {
+      signal?.throwIfAborted()
+      try {
+        return await once(work, begin)
+      } catch (error) {
+        if (tried === tries || !isRepeatable(error)) throw error
+        options.log.debug({ err: error, tried }, 'a transaction is repeated')
+      }
+      const pauseMs = Math.min(firstPauseMs * 2 ** tried, longestPauseMs) * Math.random()
+      await sleep(pauseMs, undefined, signal ? { signal } : {}).catch(() => {})
+    }
+  }
+
+  async function* stream<Row>(
+    fragment: SqlFragment,
+    { batchRows = 1_000, timeoutMs = 60_000 }: StreamOptions = {},
+  ): AsyncGenerator<Row[], void, void> {
+    const client = await pool.connect()
+    let broken = true
+    try {
+      const declare = render(sql`declare streamed no scroll cursor with hold for ${fragment}`)
+      await client.query('begin read only')
+      await client.query(`set local statement_timeout = ${Math.trunc(timeoutMs)}`)
+      await client.query(declare)
+      await client.query(bounded('commit', timeoutMs + 5_000))
+      for (;;) {
+        const { rows } = await client.query<Row & pg.QueryResultRow>(`fetch ${Math.trunc(batchRows)} from streamed`)
+        if (rows.length > 0) yield rows
+        if (rows.length < batchRows) break
+      }
+      await client.query('close streamed')
+      broken = false
+    } finally {
+      // A reader that leaves early leaves a cursor behind: ending the connection is the surest way to be rid of it.
+      client.release(broken)
+    }
+  }
+
+  return {
+    run: (statement, params) => withClient(client => onClient(client).run(statement, params)),
+    count: (statement, params) => withClient(client => onClient(client).count(statement, params)),
+    query: fragment => withClient(client => onClient(client).query(fragment)),
+    executeSql: (text, values) => withClient(client => onClient(client).executeSql(text, values)),
+    transaction,
+    listen: listener.listen,
+    stream,
+    close() {
+      closed ??= Promise.all([listener.close(), pool.end()]).then(() => {})
+      return closed
+    },
+  }
+}

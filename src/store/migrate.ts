@@ -1,0 +1,139 @@
+/**
+ * Brings the schema of a database up to this build: plain SQL files, forward only, each once, even when many processes start
+ * together. It refuses a schema newer than the build, and a file that was changed after it had run.
+ */
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { runner } from 'node-pg-migrate'
+import pg from 'pg'
+import type { Logger } from 'pino'
+
+export interface MigrateOptions {
+  url: string
+  log: Logger
+  /** Where the files `NNNN_name.sql` lie; those of this build unless told. */
+  folder?: string
+}
+
+interface MigrationFile {
+  name: string
+  text: string
+  sha256: string
+}
+
+const ownFolder = path.join(import.meta.dirname, '..', '..', 'migrations')
+/** Any number will do that nobody else takes as an advisory lock; "drover" on a telephone's keys. */
+const lockNumber = 376837
+const lockTimeoutMs = 120_000
+const table = 'schema_migration'
+const checksumTable = 'schema_migration_checksum'
+
+async function readMigrations(folder: string): Promise<MigrationFile[]> {
+  const names = (await readdir(folder)).filter(name => /^\d{4}_.+\.sql$/.test(name)).sort()
+  return Promise.all(
+    names.map(async name => {
+      const text = await readFile(path.join(folder, name), 'utf8')
+      return { name: path.basename(name, '.sql'), text, sha256: createHash('sha256').update(text).digest('hex') }
+    }),
+  )
+}
+
+/**
+ * The statements of a file, each ended by a semicolon at the end of a line outside `$$`: sent one by one, so that an error points
+ * at its statement and a distributed database sees one change of the schema per call.
+ */
+export function splitStatements(text: string): string[] {
+  const pieces: string[] = []
+  let piece = ''
+  let quoted = false
+  for (const line of text.split('\n')) {
+    piece += `${line}\n`
+    const code = line.replace(/--.*$/, '')
+    if ((code.split('$$').length - 1) % 2 === 1) quoted = !quoted
+    if (!quoted && code.trimEnd().endsWith(';')) {
+      pieces.push(piece.trim())
+      piece = ''
+    }
+  }
+  if (piece.replace(/--.*$/gm, '').trim() !== '') pieces.push(piece.trim())
+  return pieces
+}
+
+/** Refuses a schema that this build does not know, before anything is changed. */
+async function refuseStrangers(client: pg.Client, files: readonly MigrationFile[]): Promise<void> {
+  const { rows } = await client.query<{ name: string; sha256: string }>(`select name, sha256 from ${checksumTable}`)
+  const known = new Map(files.map(file => [file.name, file]))
+  const unknown = rows.filter(row => !known.has(row.name)).map(row => row.name)
+  if (unknown.length > 0) {
+    throw new Error(
+      `The database's schema is newer than this build, which does not know ${unknown.sort().join(', ')}: ` +
+        'start a build that does, or restore a backup from before',
+    )
+  }
+  const changed = rows.filter(row => known.get(row.name)?.sha256 !== row.sha256).map(row => row.name)
+  if (changed.length > 0) {
+    throw new Error(`The migration ${changed.sort().join(', ')} was changed after it had run: write a new one instead`)
+  }
+}
+
+/**
+ * Runs the migrations that the database lacks, in one transaction, and answers their names. Whoever comes second waits, at most two
+ * minutes, and finds nothing left to do.
+ */
+export async function migrate({ url, log, folder = ownFolder }: MigrateOptions): Promise<string[]> {
+  const files = await readMigrations(folder)
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'drover migrate',
+    connectionTimeoutMillis: 10_000,
+    options: `-c lock_timeout=${lockTimeoutMs} -c timezone=UTC`,
+  })
+  client.on('error', error => log.warn({ err: error }, 'the connection of the migration was lost'))
+  await client.connect()
+  try {
+    // Held to the end of the session; the library's own lock comes too late for the look at the table.
+    await client.query('select pg_advisory_lock($1)', [lockNumber])
+    await client.query(`create table if not exists ${checksumTable} (name text primary key, sha256 text not null)`)
+    await refuseStrangers(client, files)
+    const done = await runner({
+      dbClient: client,
+      dir: folder,
+      ignorePattern: '(?!\\d{4}_.+\\.sql$).*',
+      direction: 'up',
+      migrationsTable: table,
+      noLock: true,
+      singleTransaction: true,
+      logger: {
+        debug: log.debug.bind(log),
+        info: log.debug.bind(log),
+        warn: log.warn.bind(log),
+        error: log.error.bind(log),
+      },
+      migrationLoaderStrategies: [
+        {
+          extensions: ['.sql'],
+          loader: async paths =>
+            files
+              .map(file => ({ file, id: paths.find(each => path.basename(each, '.sql') === file.name) ?? file.name }))
+              .map(({ file, id }) => ({
+                id,
+                filePaths: [id],
+                actions: {
+                  up: pgm => {
+                    for (const text of splitStatements(file.text)) pgm.sql(text)
+                    pgm.sql(`insert into ${checksumTable} (name, sha256) values ('${file.name}', '${file.sha256}')`)
+                  },
+                  down: false,
+                },
+              })),
+        },
+      ],
+    })
+    const names = done.map(({ name }) => name)
+    if (names.length > 0) log.info({ migrations: names }, 'the schema was brought up to this build')
+    return names
+  } finally {
+    await client.end()
+  }
+}
