@@ -3,6 +3,8 @@
  * nodes agree; nothing else in the engine asks the machine for the time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Database } from '../store/database.ts'
+import { measureDatabaseTime } from '../store/database-time.ts'
 
 export interface Clock {
   /** The present instant. Never earlier than one it gave before. */
@@ -33,4 +35,15 @@ export function createClock(nowMs: () => number): Clock {
       }
     },
   }
+}
+
+/** The database's clock; `measure` is due at every heartbeat and answers by how many milliseconds the estimate was moved. */
+export interface DatabaseClock extends Clock {
+  measure(): Promise<number>
+}
+
+/** The clock of a service: the database's time, never running backwards. Fails when the database cannot be asked at first. */
+export async function databaseClock(database: Pick<Database, 'run'>): Promise<DatabaseClock> {
+  const time = await measureDatabaseTime(database)
+  return { ...createClock(time.nowMs), measure: time.measure }
 }
