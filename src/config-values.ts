@@ -1,0 +1,71 @@
+/** How the text of a configuration variable becomes its value, and what the operator is told when it cannot. */
+
+/** Turns the text of a variable into its value, or throws what is expected instead: "a whole number from 1 to 10". */
+export type Parser<T> = (text: string) => T
+
+export const text: Parser<string> = value => value
+
+export function textOfAtLeast(length: number): Parser<string> {
+  return value => {
+    if (value.length < length) throw new Error(`a text of at least ${length} characters`)
+    return value
+  }
+}
+
+export function wholeNumber(least: number, most: number): Parser<number> {
+  return value => {
+    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN
+    if (!(number >= least && number <= most)) throw new Error(`a whole number from ${least} to ${most}`)
+    return number
+  }
+}
+
+export const port = wholeNumber(0, 65_535)
+export const longestMs = 2_147_483_647
+
+export const trueOrFalse: Parser<boolean> = value => {
+  if (value !== 'true' && value !== 'false') throw new Error('true or false')
+  return value === 'true'
+}
+
+export function url(...schemes: string[]): Parser<string> {
+  return value => {
+    const parsed = URL.canParse(value) ? new URL(value) : null
+    if (!parsed || !schemes.includes(parsed.protocol.slice(0, -1))) {
+      throw new Error(`an address that begins with ${schemes.map(scheme => `${scheme}://`).join(' or ')}`)
+    }
+    return value
+  }
+}
+
+export const email: Parser<string> = value => {
+  if (!/^[^\s@]+@[^\s@]+$/.test(value)) throw new Error('an email address')
+  return value
+}
+
+export const pathSegment: Parser<string> = value => {
+  if (!/^[\w.~-]+$/.test(value)) throw new Error('one segment of a path: letters, digits, "-", "_", "." and "~"')
+  return value
+}
+
+export const deviceUrlTemplate: Parser<string> = value => {
+  url('http', 'https')(value.replaceAll(/\{(address|id)\}/g, 'x'))
+  if (!value.includes('{address}')) throw new Error('an address in which {address} stands for that of the device')
+  return value
+}
+
+export function oneOf<Word extends string>(...words: Word[]): Parser<Word> {
+  return value => {
+    const found = words.find(word => word === value)
+    if (found === undefined) throw new Error(`one of ${words.join(', ')}`)
+    return found
+  }
+}
+
+/** Words separated by commas, in the order of their first appearance. */
+export function listOf<T>(parse: Parser<T>): Parser<readonly T[]> {
+  return value => {
+    const words = value.split(',').map(each => each.trim())
+    return [...new Set(words.filter(each => each !== '').map(parse))]
+  }
+}

@@ -1,0 +1,284 @@
+/**
+ * What an operator may set, each by one environment variable and one row of the table below, from which the reference in
+ * `docs/reference/configuration.md` is printed too. It reads and judges; it opens nothing and knows no part of the service.
+ */
+
+import {
+  deviceUrlTemplate,
+  email,
+  listOf,
+  longestMs,
+  oneOf,
+  type Parser,
+  pathSegment,
+  port,
+  text,
+  textOfAtLeast,
+  trueOrFalse,
+  url,
+  wholeNumber,
+} from './config-values.ts'
+
+interface Variable<T, Default extends string | null> {
+  readonly name: string
+  /** As an operator would write it; null where the variable may be left unset and the value is then null. */
+  readonly default: Default
+  readonly meaning: string
+  readonly parse: Parser<T>
+  /** Its value is never repeated in an error. */
+  readonly secret: boolean
+}
+
+function row<T, Default extends string | null>(
+  name: string,
+  fallback: Default,
+  parse: Parser<T>,
+  meaning: string,
+  options: { secret?: boolean } = {},
+): Variable<T, Default> {
+  return { name, default: fallback, meaning, parse, secret: options.secret ?? false }
+}
+
+/** What a process does of the whole: serve clients, serve devices, move the work. */
+export const roles = ['north', 'south', 'engine'] as const
+export type Role = (typeof roles)[number]
+
+const roleList: Parser<readonly Role[]> = value => {
+  const chosen = listOf(oneOf(...roles))(value)
+  if (chosen.length === 0) throw new Error(`one or more of ${roles.join(', ')}, separated by commas`)
+  return chosen
+}
+
+const variables = {
+  host: row('DROVER_HOST', '127.0.0.1', text, 'Address on which the service listens, for clients and devices.'),
+  port: row('DROVER_PORT', '8080', port, 'Port of the HTTP interfaces; 0 takes a free one.'),
+  roles: row(
+    'DROVER_ROLES',
+    'north,south,engine',
+    roleList,
+    'What this process does: the client interface, the device interface, the work.',
+  ),
+  dataDir: row(
+    'DROVER_DATA_DIR',
+    './data',
+    text,
+    'Folder of the embedded database and of secrets made at the first start; one process holds it.',
+  ),
+  databaseUrl: row(
+    'DATABASE_URL',
+    null,
+    url('postgres', 'postgresql'),
+    'A PostgreSQL 15 or newer to use instead of the embedded one.',
+    {
+      secret: true,
+    },
+  ),
+  databaseConnectionsMax: row(
+    'DROVER_DATABASE_CONNECTIONS_MAX',
+    '20',
+    wholeNumber(4, 1_000),
+    'Database connections of this process at most.',
+  ),
+  mqttPort: row('DROVER_MQTT_PORT', '1883', port, 'Port of the embedded MQTT broker; 0 takes a free one.'),
+  mqttUrl: row(
+    'DROVER_MQTT_URL',
+    null,
+    url('mqtt', 'mqtts', 'ws', 'wss'),
+    'An MQTT broker to use instead of the embedded one.',
+    {
+      secret: true,
+    },
+  ),
+  organization: row('DROVER_ORGANIZATION', 'drover', textOfAtLeast(1), 'Organization made at the first start.'),
+  adminEmail: row('DROVER_ADMIN_EMAIL', null, email, 'Email of the user made at the first start, with profile root.'),
+  adminPassword: row('DROVER_ADMIN_PASSWORD', null, textOfAtLeast(8), 'Password of that user.', { secret: true }),
+  adminApiKey: row('DROVER_ADMIN_API_KEY', null, textOfAtLeast(16), 'API key of that user.', { secret: true }),
+  secret: row(
+    'DROVER_SECRET',
+    null,
+    textOfAtLeast(32),
+    'Seals the API keys kept in the database and signs the tokens of users; the same in every process. Made in the data folder when unset.',
+    { secret: true },
+  ),
+  jwtPrivateKeyFile: row(
+    'DROVER_JWT_PRIVATE_KEY_FILE',
+    null,
+    text,
+    'A private key (PEM, RSA or P-256): tokens are then signed RS256 or ES256.',
+  ),
+  tokenLifetimeMs: row(
+    'DROVER_TOKEN_LIFETIME_MS',
+    '28800000',
+    wholeNumber(1_000, longestMs),
+    'How long a token of a user is good.',
+  ),
+  northApiKeys: row(
+    'DROVER_NORTH_API_KEYS',
+    'true',
+    trueOrFalse,
+    'Whether clients may use API keys; devices always may.',
+  ),
+  targetEntitiesMax: row(
+    'DROVER_TARGET_ENTITIES_MAX',
+    '100',
+    wholeNumber(1, 100_000),
+    'Entities in one array of a target.',
+  ),
+  bodyBytesMax: row(
+    'DROVER_BODY_BYTES_MAX',
+    '307200',
+    wholeNumber(1_024, 1_073_741_824),
+    'Size of the body of a request.',
+  ),
+  minOperationTimeoutMs: row(
+    'DROVER_MIN_OPERATION_TIMEOUT_MS',
+    '40000',
+    wholeNumber(0, longestMs),
+    'The `timeout` and `ackTimeout` of a job together must be longer than this.',
+  ),
+  cancelAtOnceMax: row(
+    'DROVER_CANCEL_AT_ONCE_MAX',
+    '10000',
+    wholeNumber(0, 1_000_000),
+    'A job with no more open operations than this, none launched, is cancelled when the DELETE returns.',
+  ),
+  pullRedeliveryMs: row(
+    'DROVER_PULL_REDELIVERY_MS',
+    '30000',
+    wholeNumber(0, longestMs),
+    'How long after it was handed to a device that asks for work an operation not heard of is offered again.',
+  ),
+  deviceUrlTemplate: row(
+    'DROVER_DEVICE_URL_TEMPLATE',
+    'http://{address}:1123/south/v80/devices/{id}/operation/request',
+    deviceUrlTemplate,
+    'Where a device without a URL of its own is reached over HTTP.',
+  ),
+  deviceHostsRefused: row(
+    'DROVER_DEVICE_HOSTS_REFUSED',
+    null,
+    listOf(text),
+    'Hosts and networks (`10.0.0.0/8`), separated by commas, at which no device is called.',
+  ),
+  callbackAllowLoopback: row(
+    'DROVER_CALLBACK_ALLOW_LOOPBACK',
+    'false',
+    trueOrFalse,
+    'Whether callbacks may go to loopback, link-local and metadata addresses.',
+  ),
+  callbackAllowHttps: row(
+    'DROVER_CALLBACK_ALLOW_HTTPS',
+    'false',
+    trueOrFalse,
+    'Whether callbacks may use HTTPS beside HTTP.',
+  ),
+  callbackSecret: row(
+    'DROVER_CALLBACK_SECRET',
+    null,
+    textOfAtLeast(16),
+    'Signs callbacks, after the Standard Webhooks convention.',
+    {
+      secret: true,
+    },
+  ),
+  callbackStartedName: row(
+    'DROVER_CALLBACK_STARTED_NAME',
+    'jobStarted',
+    pathSegment,
+    'Last segment of the address told that a job started.',
+  ),
+  callbackFinishedName: row(
+    'DROVER_CALLBACK_FINISHED_NAME',
+    'jobFinished',
+    pathSegment,
+    'Last segment of the address told that a job finished.',
+  ),
+  smtpUrl: row(
+    'DROVER_SMTP_URL',
+    null,
+    url('smtp', 'smtps'),
+    'Mail server for the notifications of jobs; no mail when unset.',
+    { secret: true },
+  ),
+  smtpFrom: row('DROVER_SMTP_FROM', 'drover@localhost', email, 'Sender of these mails.'),
+  snmpTrapHost: row('DROVER_SNMP_TRAP_HOST', null, text, 'Receiver of the SNMP traps of jobs; no trap when unset.'),
+  snmpTrapPort: row('DROVER_SNMP_TRAP_PORT', '162', port, 'Port of that receiver.'),
+  snmpTrapCommunity: row('DROVER_SNMP_TRAP_COMMUNITY', 'public', textOfAtLeast(1), 'Community of these traps.', {
+    secret: true,
+  }),
+  retentionMonths: row(
+    'DROVER_RETENTION_MONTHS',
+    null,
+    wholeNumber(1, 1_200),
+    'Ended operations older than this are removed; kept for ever when unset.',
+  ),
+  logLevel: row(
+    'DROVER_LOG_LEVEL',
+    'info',
+    oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    'What is logged.',
+  ),
+}
+
+type Variables = typeof variables
+type ValueOf<V> = V extends Variable<infer T, infer Default> ? (null extends Default ? T | null : T) : never
+
+/** The values of all variables. Spans in milliseconds, sizes in bytes; null where a variable without a default is unset. */
+export type Config = { readonly [Key in keyof Variables]: ValueOf<Variables[Key]> }
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** All that is wrong with the environment, one line each. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly faults: readonly string[]
+
+  constructor(faults: readonly string[]) {
+    super(`The configuration cannot be used:\n${faults.map(fault => `- ${fault}`).join('\n')}`)
+    this.faults = faults
+  }
+}
+
+function contradictions(config: Config): string[] {
+  const alone = config.roles.length === roles.length
+  if (alone || config.databaseUrl !== null) return []
+  return [
+    'DROVER_ROLES leaves out a role, but only a process with all roles runs on the embedded database: set DATABASE_URL too',
+  ]
+}
+
+/** Reads the environment; an empty variable counts as unset. Throws a `ConfigError` with all faults at once. */
+export function readConfig(environment: Environment): Config {
+  const faults: string[] = []
+  const entries = Object.entries(variables).map(([key, variable]) => {
+    const given = environment[variable.name] || variable.default
+    if (given === null) return [key, null]
+    try {
+      return [key, variable.parse(given)]
+    } catch (error) {
+      const expected = error instanceof Error ? error.message : String(error)
+      faults.push(`${variable.name} must be ${expected}${variable.secret ? '' : `, not "${given}"`}`)
+      return [key, null]
+    }
+  })
+  if (faults.length > 0) throw new ConfigError(faults)
+  const config = Object.fromEntries(entries) as Config
+  const contradicting = contradictions(config)
+  if (contradicting.length > 0) throw new ConfigError(contradicting)
+  return config
+}
+
+/** Variables that look like ours and mean nothing: most likely misspelt, worth a warning at the start. */
+export function unknownVariables(environment: Environment): string[] {
+  const known = new Set(Object.values(variables).map(({ name }) => name))
+  return Object.keys(environment).filter(name => /^DROVER_(?!TEST_)/.test(name) && !known.has(name))
+}
+
+/** The reference of all variables, as a table in Markdown. */
+export function configurationTable(): string {
+  const lines = Object.values(variables).map(
+    variable =>
+      `| \`${variable.name}\` | ${variable.default === null ? '' : `\`${variable.default}\``} | ${variable.meaning} |`,
+  )
+  return ['| variable | default | meaning |', '|---|---|---|', ...lines].join('\n')
+}

@@ -1,0 +1,89 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ConfigError, configurationTable, readConfig, unknownVariables } from '../src/config.ts'
+
+const page = path.resolve('docs/reference/configuration.md')
+
+describe('the configuration', () => {
+  test('an empty environment gives the defaults', () => {
+    expect(readConfig({})).toMatchObject({
+      host: '127.0.0.1',
+      port: 8080,
+      roles: ['north', 'south', 'engine'],
+      databaseUrl: null,
+      targetEntitiesMax: 100,
+      bodyBytesMax: 307_200,
+      minOperationTimeoutMs: 40_000,
+      cancelAtOnceMax: 10_000,
+      callbackAllowLoopback: false,
+      northApiKeys: true,
+    })
+  })
+
+  test('each variable is read as its kind; an empty one counts as unset', () => {
+    const config = readConfig({
+      DROVER_PORT: '0',
+      DROVER_ROLES: 'engine, north,engine',
+      DATABASE_URL: 'postgres://u:p@db/drover',
+      DROVER_NORTH_API_KEYS: 'false',
+      DROVER_DEVICE_HOSTS_REFUSED: '10.0.0.0/8,metadata',
+      DROVER_HOST: '',
+    })
+    expect(config).toMatchObject({
+      port: 0,
+      roles: ['engine', 'north'],
+      databaseUrl: 'postgres://u:p@db/drover',
+      northApiKeys: false,
+      deviceHostsRefused: ['10.0.0.0/8', 'metadata'],
+      host: '127.0.0.1',
+    })
+  })
+
+  test('all faults are told at once, each with what is expected', () => {
+    const faulty = {
+      DROVER_PORT: '80a80',
+      DROVER_ROLES: 'north,west',
+      DROVER_CALLBACK_ALLOW_HTTPS: 'yes',
+      DROVER_DEVICE_URL_TEMPLATE: 'http://gateway/{id}',
+      DROVER_ADMIN_EMAIL: 'nobody',
+    }
+    expect(() => readConfig(faulty)).toThrow(ConfigError)
+    expect(() => readConfig(faulty)).toThrow(
+      [
+        'The configuration cannot be used:',
+        '- DROVER_PORT must be a whole number from 0 to 65535, not "80a80"',
+        '- DROVER_ROLES must be one of north, south, engine, not "north,west"',
+        '- DROVER_ADMIN_EMAIL must be an email address, not "nobody"',
+        '- DROVER_DEVICE_URL_TEMPLATE must be an address in which {address} stands for that of the device, not "http://gateway/{id}"',
+        '- DROVER_CALLBACK_ALLOW_HTTPS must be true or false, not "yes"',
+      ].join('\n'),
+    )
+  })
+
+  test('a secret is never repeated in a fault', () => {
+    const reading = () => readConfig({ DATABASE_URL: 'mysql://u:hunter2@db', DROVER_SECRET: 'hunter3' })
+    expect(reading).toThrow('DATABASE_URL must be an address that begins with postgres:// or postgresql://')
+    expect(reading).not.toThrow(/hunter/)
+  })
+
+  test('a process with some of the roles needs a database of its own', () => {
+    expect(() => readConfig({ DROVER_ROLES: 'engine' })).toThrow('set DATABASE_URL too')
+    expect(readConfig({ DROVER_ROLES: 'engine', DATABASE_URL: 'postgres://db/drover' }).roles).toEqual(['engine'])
+  })
+
+  test('a misspelt variable is found', () => {
+    expect(
+      unknownVariables({ DROVER_PROT: '1', DROVER_PORT: '1', DROVER_TEST_DATABASE_URL: 'x', PATH: '/bin' }),
+    ).toEqual(['DROVER_PROT'])
+  })
+
+  test('the reference holds every variable with its default and meaning', async () => {
+    const text = await readFile(page, 'utf8')
+    const printed = text.replace(
+      /(<!-- table -->\n)[\s\S]*?(\n?<!-- end of table -->)/,
+      (_, open: string) => `${open}\n${configurationTable()}\n\n<!-- end of table -->`,
+    )
+    await expect(printed).toMatchFileSnapshot(page)
+  })
+})
