@@ -59,9 +59,16 @@ async function exists(file: string): Promise<boolean> {
 async function homeOf(dataDir: string, account: Account | null, log: Logger): Promise<string> {
   const home = path.join(dataDir, 'postgres')
   const linked = await readlink(home).catch(() => null)
+  if (linked && !(await exists(linked))) {
+    throw new Error(
+      `The database of ${dataDir} lay in ${linked}, which is gone: restore it, or remove ${home} to begin anew`,
+    )
+  }
   if (linked) return linked
-  // Passing through is enough; the listing stays root's.
-  if (account) await chmod(dataDir, 0o711)
+  if (account && !(await canEnter(account, dataDir))) {
+    // Passing through is enough; the listing stays root's.
+    await chmod(dataDir, 0o711)
+  }
   const reachable = await canEnter(account, dataDir)
   if (!reachable && (await exists(home))) {
     throw new Error(

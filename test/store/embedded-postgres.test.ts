@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const each of started.splice(0)) await each.stop()
   const outside = await readlink(path.join(dataDir, 'postgres')).catch(() => null)
-  if (outside) await rm(outside, { recursive: true })
+  if (outside) await rm(outside, { recursive: true, force: true })
   await rm(folder, { recursive: true, force: true })
 })
 
@@ -151,6 +151,9 @@ describe('the embedded database', () => {
     expect((await lstat(path.join(dataDir, 'postgres'))).isSymbolicLink()).toBe(true)
     const second = await start()
     expect(await ask(second.url, sql`select n from kept`)).toEqual([{ n: 7 }])
+    await second.stop()
+    await rm(await readlink(path.join(dataDir, 'postgres')), { recursive: true })
+    await expect(start()).rejects.toThrow('which is gone')
   })
 })
 
