@@ -1,0 +1,87 @@
+/**
+ * The options of `npm run simulate`, as commander reads them. Their defaults and bounds are the fleet's.
+ */
+import { Command } from 'commander'
+import { type Latency, parseLatency } from './latency.ts'
+import { FLEET_DEFAULTS as D, type FleetRequest, type FlowWeights, parseFlows } from './options.ts'
+
+/** What the process does beside running the fleet. */
+export interface ProcessOptions {
+  /** The organization that `list` writes into its devices. */
+  organization: string
+  /** Print what provisions the devices, and end. */
+  list: boolean
+  /** Connect the devices only when a line comes in. */
+  hold: boolean
+  /** End when the standard input closes. */
+  exitWithParent: boolean
+  /** Print the counters every so many seconds; 0 never. */
+  statsEvery: number
+}
+
+interface CommandLine extends ProcessOptions {
+  url?: string
+  mqtt?: string
+  apiKey: string
+  devices?: number
+  flows?: FlowWeights
+  prefix?: string
+  latency?: Latency
+  fail?: number
+  silent?: number
+  duplicate?: number
+  late?: number
+  lateBy?: number
+  parts?: number
+  seed?: number
+  listenHost?: string
+  listenPort?: number
+  pullWait?: number
+  pullConcurrency?: number
+}
+
+/** Reads the options. Throws a RangeError in plain words on a value that cannot be read; prints the help and exits for `--help`. */
+export function readCommandLine(argv: readonly string[]): { request: FleetRequest; settings: ProcessOptions } {
+  const line = declareOptions()
+    .parse([...argv])
+    .opts<CommandLine>()
+  const { organization, list, hold, exitWithParent, statsEvery, lateBy, pullWait, ...same } = line
+  const request: FleetRequest = {
+    ...same,
+    ...(lateBy === undefined ? {} : { lateByMs: lateBy }),
+    ...(pullWait === undefined ? {} : { pullWaitS: pullWait }),
+  }
+  return { request, settings: { organization, list, hold, exitWithParent, statsEvery } }
+}
+
+function declareOptions(): Command {
+  return new Command('simulate')
+    .description('Plays a fleet of devices that speak to the service as real ones do. Prints one JSON object a line.')
+    .option('--url <url>', `the service's address (default: ${D.url})`)
+    .option('--mqtt <url>', `the broker's address (default: ${D.mqtt})`)
+    .requiredOption(
+      '--api-key <key>',
+      'a key of the organization, which serves every device',
+      process.env.DROVER_API_KEY,
+    )
+    .option('--devices <n>', `how many (default: ${D.devices})`, Number)
+    .option('--flows <flow=weight,...>', 'of mqtt, http-sync, http-async and pull (default: one of each)', parseFlows)
+    .option('--prefix <text>', `devices are called <prefix>-<n> (default: ${D.prefix})`)
+    .option('--latency <ms>', '200, 50..500 or exp:200 (default: 50..500)', parseLatency)
+    .option('--fail <rate>', `operations that fail, 0 to 1 (default: ${D.fail})`, Number)
+    .option('--silent <rate>', `requests that are never answered, 0 to 1 (default: ${D.silent})`, Number)
+    .option('--duplicate <rate>', `final responses sent twice, 0 to 1 (default: ${D.duplicate})`, Number)
+    .option('--late <rate>', `final responses that come late, 0 to 1 (default: ${D.late})`, Number)
+    .option('--late-by <ms>', `how late (default: ${D.lateByMs})`, Number)
+    .option('--parts <n>', `partial responses before the final one (default: ${D.parts})`, Number)
+    .option('--seed <n>', `decides all that looks like chance (default: ${D.seed})`, Number)
+    .option('--listen-host <address>', `where the HTTP devices listen (default: ${D.listenHost})`)
+    .option('--listen-port <port>', 'and on which port (default: 0, a free one)', Number)
+    .option('--pull-wait <s>', `how long a question may be held, 1 to 60 (default: ${D.pullWaitS})`, Number)
+    .option('--pull-concurrency <n>', `pull devices asking at once (default: ${D.pullConcurrency})`, Number)
+    .option('--organization <name>', 'the organization of the devices, for --list', 'drover')
+    .option('--list', 'print the body that provisions the devices in bulk, and end', false)
+    .option('--hold', 'connect the devices only when a line comes in on the standard input', false)
+    .option('--exit-with-parent', 'end when the standard input closes', false)
+    .option('--stats-every <s>', 'print the counters this often; 0 never', Number, 0)
+}

@@ -1,0 +1,126 @@
+/**
+ * What every pretend device does with a request, whichever way it came: recognise a repeat, do the operation once, and say what
+ * the plan says when it says so. How a message travels is the sender's.
+ */
+import type { DeviceRequest, DeviceResponseMessage } from '../contract/device.ts'
+import { type AnswerKind, decideSilence, type Occasion, type Plan, planOperation, writeAnswer } from './behaviour.ts'
+import type { Ledger, RememberedOperation } from './ledger.ts'
+import { type Outcome, performOperation } from './operations.ts'
+import type { Behaviour, Flow } from './options.ts'
+import type { Pauses } from './pauses.ts'
+
+/** What became of a message: taken by the service, refused for good, or given up. */
+export type Delivery = 'delivered' | 'refused' | 'undelivered'
+
+/** Sends one message of a device to the service and settles when its fate is known. Never rejects. */
+export type Sender = (message: DeviceResponseMessage, kind: AnswerKind) => Promise<Delivery>
+
+/** Something that happened at a device. `at` is in epoch milliseconds. */
+export interface FleetEvent {
+  what: 'received' | 'executed' | 'answered'
+  deviceId: string
+  operationId: string
+  name: string
+  at: number
+  /** Of an answer: its kind, and what became of it. */
+  kind?: AnswerKind
+  delivery?: Delivery
+}
+
+/** Takes a request that reached a device; settles when the device has said all it will say about it. Never rejects. */
+export type Receive = (deviceId: string, flow: Flow, request: DeviceRequest, send: Sender) => Promise<void>
+
+const COUNTED = { acknowledgement: 'acknowledgements', part: 'parts', final: 'finals' } as const
+
+/** Makes the devices of one fleet. */
+export function createDevices(fleet: {
+  behaviour: Behaviour
+  ledger: Ledger
+  pauses: Pauses
+  onEvent: (event: FleetEvent) => void
+}): Receive {
+  const { behaviour, ledger, pauses, onEvent } = fleet
+  const { counters } = ledger
+
+  function note(operation: RememberedOperation, event: Pick<FleetEvent, 'what' | 'kind' | 'delivery'>): void {
+    const { deviceId, id, name } = operation
+    onEvent({ ...event, deviceId, operationId: id, name, at: Date.now() })
+  }
+
+  function recall(deviceId: string, request: DeviceRequest): RememberedOperation {
+    const known = ledger.find(request.id)
+    if (known?.deviceId === deviceId) {
+      counters.repeated++
+      return known
+    }
+    if (known !== undefined) counters.doubled++
+    const operation = { id: request.id, deviceId, name: request.name, receipts: 0, executions: 0, mute: false }
+    ledger.remember(operation)
+    return operation
+  }
+
+  function execute(operation: RememberedOperation, request: DeviceRequest): Outcome {
+    operation.outcome = performOperation(request, ledger.variablesOf(operation.deviceId))
+    operation.executions++
+    counters.executed++
+    note(operation, { what: 'executed' })
+    return operation.outcome
+  }
+
+  async function say(operation: RememberedOperation, plan: Plan, index: number, send: Sender): Promise<void> {
+    const answer = plan.answers[index]!
+    const { id, name, deviceId } = operation
+    const variableList = operation.outcome?.variableList
+    const message = writeAnswer(plan, answer, { id, name, deviceId, variableList }, Date.now())
+    if (answer.copies > 1) counters.duplicated++
+    const copies = Array.from({ length: answer.copies }, () => send(message, answer.kind))
+    for (const delivery of await Promise.all(copies)) {
+      counters[delivery === 'delivered' ? COUNTED[answer.kind] : delivery]++
+      note(operation, { what: 'answered', kind: answer.kind, delivery })
+    }
+  }
+
+  async function answerInTime(operation: RememberedOperation, plan: Plan, send: Sender): Promise<void> {
+    const receivedAt = performance.now()
+    for (const [index, { kind, afterMs }] of plan.answers.entries()) {
+      const aheadMs = receivedAt + afterMs - performance.now()
+      if (aheadMs > 0 && !(await pauses.pause(aheadMs))) return
+      if (!operation.mute || kind === 'acknowledgement') await say(operation, plan, index, send)
+    }
+  }
+
+  async function answerAgain(operation: RememberedOperation, flow: Flow, plan: Plan, send: Sender): Promise<void> {
+    const { running } = operation
+    if (running !== undefined && flow !== 'http-sync') {
+      // Its own timeline says the rest, once.
+      if (plan.answers[0]?.kind === 'acknowledgement') await say(operation, plan, 0, send)
+      return
+    }
+    await running
+    for (const [index, { kind }] of plan.answers.entries()) {
+      if (pauses.stopped) return
+      if (!operation.mute || kind === 'acknowledgement') await say(operation, plan, index, send)
+    }
+  }
+
+  return async (deviceId, flow, request, send) => {
+    const occasion: Occasion = { deviceId, operationId: request.id, flow }
+    const operation = recall(deviceId, request)
+    operation.receipts++
+    counters.received++
+    note(operation, { what: 'received' })
+    const silence = decideSilence(behaviour, occasion, operation.receipts)
+    if (silence !== 'none') counters.silent++
+    if (silence === 'deaf') return
+    operation.mute = silence === 'mute' && (operation.running === undefined || operation.mute)
+    if (operation.outcome !== undefined) {
+      return answerAgain(operation, flow, planOperation(behaviour, occasion, operation.outcome), send)
+    }
+    const plan = planOperation(behaviour, occasion, execute(operation, request))
+    if (plan.fails) counters.failed++
+    if (plan.late) counters.late++
+    operation.running = answerInTime(operation, plan, send)
+    await operation.running
+    delete operation.running
+  }
+}
