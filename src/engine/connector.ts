@@ -2,12 +2,9 @@
  * How the engine reaches devices: the interface that every connector keeps and what it reports back. Refuses to know any
  * protocol. Serves: Device-side exchange flows.
  */
+import type { Flow } from '../domain/flow.ts'
 import type { OperationKey } from '../domain/identity.ts'
 import type { ReportedStep } from '../domain/step.ts'
-
-/** The ways out to a device. */
-export const FLOWS = ['http', 'mqtt', 'pull', 'function'] as const
-export type Flow = (typeof FLOWS)[number]
 
 /** A device as the engine addresses it. */
 export interface DeviceAddress {
@@ -46,9 +43,11 @@ export interface OperationRequest {
 export interface DeviceMessage {
   /** as the device named it; parsed and judged by the engine */
   readonly operationId: string
-  /** organization and identifier of the device that was authenticated */
+  /** the device that was authenticated */
   readonly organization: number
   readonly deviceId: string
+  readonly partition: number
+  readonly entity: bigint
   readonly resultCode?: string
   readonly resultDescription?: string
   readonly steps: readonly ReportedStep[]
