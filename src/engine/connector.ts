@@ -1,10 +1,14 @@
 /**
- * How the engine reaches devices: the interface that every connector keeps and what it reports back. Refuses to know any
- * protocol. Serves: Device-side exchange flows.
+ * How the engine reaches out: the interface that every connector to devices keeps and what it reports back, and the one of those that
+ * deliver notifications to clients. Refuses to know any protocol. Serves: Device-side exchange flows, Events.
  */
-import type { Flow } from '../domain/flow.ts'
+import type { DeliveryEvent, DeliveryOutcome } from '../domain/delivery.ts'
 import type { OperationKey } from '../domain/identity.ts'
 import type { ReportedStep } from '../domain/step.ts'
+
+/** The ways out to a device. */
+export const FLOWS = ['http', 'mqtt', 'pull', 'function'] as const
+export type Flow = (typeof FLOWS)[number]
 
 /** A device as the engine addresses it. */
 export interface DeviceAddress {
@@ -43,11 +47,9 @@ export interface OperationRequest {
 export interface DeviceMessage {
   /** as the device named it; parsed and judged by the engine */
   readonly operationId: string
-  /** the device that was authenticated */
+  /** organization and identifier of the device that was authenticated */
   readonly organization: number
   readonly deviceId: string
-  readonly partition: number
-  readonly entity: bigint
   readonly resultCode?: string
   readonly resultDescription?: string
   readonly steps: readonly ReportedStep[]
@@ -84,3 +86,18 @@ export interface Connector {
   /** takes no more, waits for what is under way at most `graceMs` */
   stop(graceMs: number): Promise<void>
 }
+
+/** A notification of a job on its way out. The same id and body at every attempt, so that a receiver can recognise a repeat. */
+export interface DeliveryMessage {
+  readonly id: string
+  readonly event: DeliveryEvent
+  /** the callback as the client wrote it, or an email address; empty where configuration names the receiver */
+  readonly receiver: string
+  /** JSON */
+  readonly body: string
+  /** when this attempt is made */
+  readonly at: Date
+}
+
+/** Makes one attempt and answers what came of it. It bounds its own time, ends soon after the signal aborts, and never throws. */
+export type SendDelivery = (message: DeliveryMessage, signal: AbortSignal) => Promise<DeliveryOutcome>

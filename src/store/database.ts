@@ -34,7 +34,7 @@ export interface Queryable {
 }
 
 export interface Transaction extends Queryable {
-  /** The shape in which pg-boss takes part in a transaction of its caller. */
+  /** The shape in which pg-boss takes part in a transaction of its caller. A text of several statements answers the rows of all. */
   executeSql(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>
 }
 
@@ -53,7 +53,10 @@ export interface StreamOptions {
 }
 
 export interface Database extends Queryable {
-  /** The same as in a transaction, each call on its own; the shape pg-boss takes as its `db`. */
+  /**
+   * The same as in a transaction, each call on its own; the shape pg-boss takes as its `db`. Without values the text may hold a whole
+   * transaction, so a text that fails ends its connection: it would otherwise come back to the pool inside a failed transaction.
+   */
   executeSql(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>
   /**
    * Runs `work` in a transaction and commits it. Repeats it on a serialisation failure (40001) and a deadlock (40P01), at most
@@ -112,7 +115,8 @@ function onClient(client: pg.PoolClient): Transaction {
       return (await client.query<Row & pg.QueryResultRow>(render(fragment))).rows
     },
     async executeSql(text, values) {
-      return { rows: (await client.query<Record<string, unknown>>(text, values)).rows }
+      const answers: pg.QueryResult<Record<string, unknown>>[] = [await client.query(text, values)].flat()
+      return { rows: answers.flatMap(({ rows }) => rows) }
     },
   }
 }
@@ -145,13 +149,16 @@ export function openDatabase(options: DatabaseOptions): Database {
   const listener = createListener(connectionConfig, options.log)
   let closed: Promise<void> | null = null
 
-  async function withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async function withClient<T>(
+    work: (client: pg.PoolClient) => Promise<T>,
+    isBroken: (error: unknown) => boolean = breaksConnection,
+  ): Promise<T> {
     const client = await pool.connect()
     let broken = false
     try {
       return await work(client)
     } catch (error) {
-      broken = breaksConnection(error)
+      broken = isBroken(error)
       throw error
     } finally {
       client.release(broken)
@@ -228,7 +235,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     run: (statement, params) => withClient(client => onClient(client).run(statement, params)),
     count: (statement, params) => withClient(client => onClient(client).count(statement, params)),
     query: fragment => withClient(client => onClient(client).query(fragment)),
-    executeSql: (text, values) => withClient(client => onClient(client).executeSql(text, values)),
+    executeSql: (text, values) =>
+      withClient(
+        client => onClient(client).executeSql(text, values),
+        error => values === undefined || breaksConnection(error),
+      ),
     transaction,
     listen: listener.listen,
     stream,

@@ -1,0 +1,203 @@
+/**
+ * Tells clients that their jobs started and ended: makes the deliveries in the transaction that moves the job, and repeats one on
+ * demand. Refuses to send; the delivery worker does. Serves: Events, Job request (`callback`, `notify`).
+ */
+import { type Counters, summaryOf } from '../domain/counters.ts'
+import {
+  type DeliveryChannel,
+  type DeliveryEvent,
+  decideDelivery,
+  deliveryId,
+  type JobNotice,
+  type SummaryWithStatus,
+} from '../domain/delivery.ts'
+import { jobId } from '../domain/identity.ts'
+import type { JobRequest, JobStatus } from '../domain/job.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import {
+  insertDeliveries,
+  type LoggedDelivery,
+  lockDelivery,
+  type NewDelivery,
+  readDelivery,
+  reopenDelivery,
+} from '../store/deliveries.ts'
+import type { DeliveryQueue, QueuedDelivery } from '../store/delivery-queue.ts'
+
+/** What is told of a job, as its row stands after the move. */
+export interface NotifiedJob {
+  readonly organization: number
+  readonly job: bigint
+  readonly userEmail: string
+  readonly request: JobRequest
+  readonly status: JobStatus
+  readonly activatedAt: Date | null
+  readonly startedAt: Date | null
+  readonly finishedAt: Date | null
+  readonly errorCode: string | null
+  readonly errorDescription: string | null
+}
+
+export interface DeliveryEnqueuerOptions {
+  readonly queue: DeliveryQueue
+  /** exact counters of jobs, read in the transaction that ends them */
+  readonly readCounters: (tx: Transaction, jobs: readonly bigint[]) => Promise<ReadonlyMap<bigint, Counters>>
+  /** the hosts that answer for mail and traps; null where not configured */
+  readonly mailHost: string | null
+  readonly trapHost: string | null
+}
+
+/** Called in the transaction that starts or ends jobs; whoever calls twice is heard once. */
+export interface DeliveryEnqueuer {
+  started(tx: Transaction, jobs: readonly NotifiedJob[], now: Date): Promise<void>
+  finished(tx: Transaction, jobs: readonly NotifiedJob[], now: Date): Promise<void>
+}
+
+/** Makes the port by which jobs tell of their start and end. */
+export function createDeliveryEnqueuer(options: DeliveryEnqueuerOptions): DeliveryEnqueuer {
+  async function enqueue(tx: Transaction, deliveries: readonly NewDelivery[], now: Date): Promise<void> {
+    if (deliveries.length === 0) return
+    const made = await insertDeliveries(tx, deliveries, now)
+    await options.queue.enter(tx, deliveries.filter(({ delivery }) => made.has(delivery)).map(queued))
+  }
+
+  return {
+    async started(tx, jobs, now) {
+      await enqueue(tx, jobs.filter(calls).map(startedCallback), now)
+    },
+    async finished(tx, jobs, now) {
+      const told = jobs.filter(job => calls(job) || job.request.notify)
+      if (told.length === 0) return
+      const counters = await options.readCounters(
+        tx,
+        told.map(job => job.job),
+      )
+      const deliveries = told.flatMap(job => {
+        const summary = summaryWithStatus(job, counters.get(job.job))
+        const notice = (channel: DeliveryChannel, host: string | null, receiver: string) =>
+          job.request.notify && host !== null ? [noticeOf(job, summary, channel, host, receiver)] : []
+        return [
+          ...(calls(job) ? [finishedCallback(job, summary)] : []),
+          ...notice('mail', options.mailHost, job.userEmail),
+          ...notice('trap', options.trapHost, ''),
+        ]
+      })
+      await enqueue(tx, deliveries, now)
+    },
+  }
+}
+
+/** How a delivery stands in the queue: after the others of its job and channel, among the few of its host. */
+export function queued(delivery: Pick<NewDelivery, 'delivery' | 'job' | 'channel' | 'host'>): QueuedDelivery {
+  return {
+    delivery: delivery.delivery,
+    key: `${jobId(delivery.job)}/${delivery.channel}`,
+    group: `${delivery.channel}/${delivery.host}`,
+  }
+}
+
+/**
+ * Delivers once more what ended, and at once what waits for its next attempt. Answers the delivery as it then stands, or undefined
+ * where the organization has none of this id.
+ */
+export function repeatDelivery(
+  database: Database,
+  queue: DeliveryQueue,
+  organization: number,
+  delivery: string,
+  now: Date,
+): Promise<LoggedDelivery | undefined> {
+  return database.transaction(async tx => {
+    const found = await lockDelivery(tx, organization, delivery)
+    if (!found) return undefined
+    const entry = queued(found)
+    if (found.state === 'OPEN') await queue.hasten(tx, entry.key)
+    else if (decideDelivery(found.state, 'repeat') === 'OPEN') {
+      await reopenDelivery(tx, delivery, now)
+      await queue.enterAgain(tx, [entry], 0)
+    }
+    return readDelivery(tx, organization, delivery)
+  })
+}
+
+const calls = (job: NotifiedJob) => job.request.callback !== ''
+
+function callbackOf(job: NotifiedJob, event: DeliveryEvent, told: object, complete: boolean): NewDelivery {
+  return {
+    delivery: deliveryId(job.job, 'callback', event),
+    organization: job.organization,
+    job: job.job,
+    channel: 'callback',
+    event,
+    receiver: job.request.callback,
+    host: new URL(job.request.callback).host,
+    body: JSON.stringify({ job: told }),
+    complete,
+  }
+}
+
+function startedCallback(job: NotifiedJob): NewDelivery {
+  const { name, parameters, notify } = job.request
+  const told = {
+    id: jobId(job.job),
+    request: { name, parameters, notify, user: job.userEmail },
+    report: { execution: { ...executionOf(job), finishedDate: '' } },
+  }
+  return callbackOf(job, 'jobStarted', told, true)
+}
+
+function finishedCallback(job: NotifiedJob, summary: SummaryWithStatus): NewDelivery {
+  const told = {
+    id: jobId(job.job),
+    request: { ...job.request, user: job.userEmail },
+    report: { execution: executionOf(job), summary },
+  }
+  return callbackOf(job, 'jobFinished', told, false)
+}
+
+function noticeOf(
+  job: NotifiedJob,
+  summary: SummaryWithStatus,
+  channel: DeliveryChannel,
+  host: string,
+  receiver: string,
+): NewDelivery {
+  const { name, userNotes } = job.request
+  const notice: JobNotice = {
+    id: jobId(job.job),
+    name,
+    user: job.userEmail,
+    ...(userNotes !== undefined && { userNotes }),
+    execution: executionOf(job),
+    summary,
+  }
+  return {
+    delivery: deliveryId(job.job, channel, 'jobFinished'),
+    organization: job.organization,
+    job: job.job,
+    channel,
+    event: 'jobFinished',
+    receiver,
+    host,
+    body: JSON.stringify(notice),
+    complete: true,
+  }
+}
+
+function executionOf(job: NotifiedJob): JobNotice['execution'] {
+  return {
+    activatedDate: job.activatedAt?.toISOString() ?? '',
+    startedDate: job.startedAt?.toISOString() ?? '',
+    finishedDate: job.finishedAt?.toISOString() ?? '',
+  }
+}
+
+function summaryWithStatus(job: NotifiedJob, counters: Counters | undefined): SummaryWithStatus {
+  if (!counters) throw new Error(`job ${jobId(job.job)} has no counters`)
+  const failed = job.status === 'FINISHED_WITH_ERRORS'
+  return {
+    status: job.status,
+    ...summaryOf(counters),
+    ...(failed && { errorCode: job.errorCode ?? '', errorDescription: job.errorDescription ?? '' }),
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * Carries deliveries out: claims what is due, completes its body, hands it to the connector of its channel and logs what came of it.
+ * A receiver that is slow or dead holds only its own few claims. Serves: Events.
+ */
+import type { Logger } from 'pino'
+import { type DeliveryChannel, type DeliveryOutcome, decideDelivery, deliveryHappening } from '../domain/delivery.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import {
+  completeDelivery,
+  type DeliveryAttempt,
+  type DueDelivery,
+  readDueDeliveries,
+  recordAttempts,
+} from '../store/deliveries.ts'
+import { DELIVERY_CHANNEL, type DeliveryClaim, type DeliveryQueue } from '../store/delivery-queue.ts'
+import type { Clock } from './clock.ts'
+import type { SendDelivery } from './connector.ts'
+import { queued } from './deliveries.ts'
+import { createLoop, type Loop } from './loop.ts'
+
+/** The first page of a job's operations as clients read them: `number` and `of` count pages of this size. */
+export interface OperationsPage {
+  readonly page: { readonly number: number; readonly of: number }
+  readonly operations: readonly unknown[]
+}
+
+export interface DeliveryWorkerOptions {
+  readonly database: Database
+  readonly queue: DeliveryQueue
+  readonly clock: Clock
+  readonly log: Logger
+  /** a channel without a connector refuses every attempt */
+  readonly senders: Partial<Record<DeliveryChannel, SendDelivery>>
+  /** the first `OPERATIONS_TOLD` operations of a job that has ended */
+  readonly readOperations: (job: bigint, size: number) => Promise<OperationsPage>
+  readonly giveUpAfterMs: number
+  /** deliveries of this process under way at once, and of one receiver over all processes */
+  readonly concurrency?: number
+  readonly perReceiver?: number
+}
+
+export interface DeliveryWorker extends Loop {
+  /** Resolves when no attempt is under way and every one is logged. */
+  settled(): Promise<void>
+}
+
+/** Operations in the page that the finished notification carries. */
+export const OPERATIONS_TOLD = 100
+
+const errorLengthMax = 1_000
+const claimBatch = 50
+/** Attempts bound their own time; a stop waits for them so long before it aborts them. */
+const stopGraceMs = 5_000
+
+interface Attempted {
+  readonly claim: DeliveryClaim
+  readonly attempt: DeliveryAttempt
+}
+
+/** Makes the worker, not yet started. Its stop waits for attempts under way, aborts them after 5 s, and logs them all. */
+export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
+  const { database, queue, clock, log, concurrency = 64, perReceiver = 4 } = options
+  const underWay = new Set<Promise<void>>()
+  let attempted: Attempted[] = []
+  let recording: Promise<void> = Promise.resolve()
+  let aborting = new AbortController()
+  let listening: Promise<(() => Promise<void>) | undefined> | null = null
+
+  async function bodyOf(delivery: DueDelivery): Promise<string> {
+    if (delivery.complete) return delivery.body
+    const told = JSON.parse(delivery.body) as { job: object }
+    const result = await options.readOperations(delivery.job, OPERATIONS_TOLD)
+    const body = JSON.stringify({ job: { ...told.job, result } })
+    await completeDelivery(database, delivery.delivery, body)
+    return body
+  }
+
+  async function outcomeOf(delivery: DueDelivery): Promise<DeliveryOutcome> {
+    const send = options.senders[delivery.channel]
+    if (!send) return { taken: false, error: `${delivery.channel} is not configured` }
+    try {
+      const { delivery: id, event, receiver } = delivery
+      const body = await bodyOf(delivery)
+      return await send({ id, event, receiver, body, at: clock.now() }, aborting.signal)
+    } catch (error) {
+      log.error({ err: error, delivery: delivery.delivery }, 'a delivery could not be attempted')
+      return { taken: false, error: `not attempted: ${error instanceof Error ? error.message : String(error)}` }
+    }
+  }
+
+  async function attemptDelivery(claim: DeliveryClaim, delivery: DueDelivery): Promise<void> {
+    const outcome = await outcomeOf(delivery)
+    const attemptedAt = clock.now()
+    const happening = deliveryHappening(outcome, delivery.openedAt, attemptedAt, options.giveUpAfterMs)
+    attempted.push({
+      claim,
+      attempt: {
+        delivery: delivery.delivery,
+        from: delivery.state,
+        to: decideDelivery(delivery.state, happening),
+        status: outcome.status ?? null,
+        error: outcome.taken ? null : outcome.error.slice(0, errorLengthMax),
+        attemptedAt,
+      },
+    })
+    loop.wake()
+  }
+
+  /** Logs what was attempted and ends its claims, in one transaction; kept for the next run where that fails. */
+  function record(): Promise<void> {
+    const recorded = recording.then(async () => {
+      const batch = [...attempted]
+      if (batch.length === 0) return
+      const open = batch.filter(({ attempt }) => attempt.to === 'OPEN').map(({ claim }) => claim)
+      const ended = batch.filter(({ attempt }) => attempt.to !== 'OPEN').map(({ claim }) => claim)
+      const attempts = batch.map(({ attempt }) => attempt)
+      await database.transaction(async tx => {
+        await recordAttempts(tx, attempts)
+        await queue.settle(tx, ended, open)
+      })
+      attempted = attempted.slice(batch.length)
+      const givenUp = attempts.filter(({ to }) => to === 'GIVEN_UP').map(({ delivery }) => delivery)
+      if (givenUp.length > 0) log.warn({ deliveries: givenUp }, 'deliveries were given up')
+    })
+    recording = recorded.catch(() => {})
+    return recorded
+  }
+
+  async function begin(claims: readonly DeliveryClaim[]): Promise<void> {
+    const found = await readDueDeliveries(
+      database,
+      claims.map(claim => claim.delivery),
+    )
+    const due = new Map(found.map(delivery => [delivery.delivery, delivery]))
+    const idle: DeliveryClaim[] = []
+    const early: DueDelivery[] = []
+    for (const claim of claims) {
+      const delivery = due.get(claim.delivery)
+      if (delivery?.state === 'OPEN' && !delivery.early) start(claim, delivery)
+      else {
+        idle.push(claim)
+        if (delivery?.state === 'OPEN') early.push(delivery)
+      }
+    }
+    if (idle.length > 0) await database.transaction(tx => putBack(tx, idle, early))
+  }
+
+  /** What is not to be sent leaves the queue; what came before the start was told enters it again, behind that and a second later. */
+  async function putBack(tx: Transaction, claims: readonly DeliveryClaim[], early: readonly DueDelivery[]) {
+    await queue.settle(tx, claims, [])
+    await queue.enterAgain(tx, early.map(queued), 1)
+  }
+
+  function start(claim: DeliveryClaim, delivery: DueDelivery): void {
+    const promise = attemptDelivery(claim, delivery).finally(() => underWay.delete(promise))
+    underWay.add(promise)
+  }
+
+  const loop = createLoop({
+    name: 'delivery-worker',
+    clock,
+    log,
+    async runOnce(_now, signal) {
+      await record()
+      while (!signal.aborted) {
+        const free = Math.min(concurrency - underWay.size - attempted.length, claimBatch)
+        if (free <= 0) return null
+        const claims = await queue.claim(free, perReceiver)
+        if (claims.length === 0) return null
+        await begin(claims)
+      }
+      return null
+    },
+  })
+
+  async function settled(): Promise<void> {
+    while (underWay.size > 0) await Promise.all(underWay)
+    await record()
+  }
+
+  async function listen(): Promise<(() => Promise<void>) | undefined> {
+    try {
+      return await database.listen(DELIVERY_CHANNEL, () => loop.wake())
+    } catch (error) {
+      log.warn({ err: error }, 'the delivery worker only polls: it cannot listen')
+      return undefined
+    }
+  }
+
+  return {
+    ...loop,
+    start() {
+      aborting = new AbortController()
+      listening ??= listen()
+      loop.start()
+    },
+    async stop() {
+      const listened = listening
+      listening = null
+      await loop.stop()
+      await (await listened)?.()
+      const running = aborting
+      const timer = setTimeout(() => running.abort(), stopGraceMs)
+      await settled()
+        .catch(error => log.error({ err: error }, 'the last attempts could not be logged: they are made again'))
+        .finally(() => clearTimeout(timer))
+    },
+    settled,
+  }
+}

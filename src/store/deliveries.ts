@@ -1,0 +1,226 @@
+/**
+ * The log of deliveries: what is told to clients, to whom, how often it was tried and what came of it. It stays when the queue has
+ * forgotten. Serves: Events.
+ */
+import type { DeliveryChannel, DeliveryEvent, DeliveryState } from '../domain/delivery.ts'
+import type { Queryable, Transaction } from './database.ts'
+import { statement } from './statement.ts'
+
+/** A delivery as it is made. */
+export interface NewDelivery {
+  readonly delivery: string
+  readonly organization: number
+  readonly job: bigint
+  readonly channel: DeliveryChannel
+  readonly event: DeliveryEvent
+  readonly receiver: string
+  readonly host: string
+  /** JSON */
+  readonly body: string
+  /** false where the body still lacks the page of operations */
+  readonly complete: boolean
+}
+
+/** A delivery as it is logged, without its body. */
+export interface LoggedDelivery {
+  delivery: string
+  job: bigint
+  channel: DeliveryChannel
+  event: DeliveryEvent
+  receiver: string
+  host: string
+  state: DeliveryState
+  attempts: number
+  lastStatus: number | null
+  lastError: string | null
+  createdAt: Date
+  openedAt: Date
+  attemptedAt: Date | null
+  endedAt: Date | null
+}
+
+const loggedColumns = `delivery, job, channel, event, receiver, host, state, attempts, last_status as "lastStatus",
+  last_error as "lastError", created_at as "createdAt", opened_at as "openedAt", attempted_at as "attemptedAt",
+  ended_at as "endedAt"`
+
+const insert = statement<
+  { delivery: string },
+  [string[], number[], bigint[], string[], string[], string[], string[], string[], boolean[], Date]
+>(
+  'deliveries_insert',
+  `insert into delivery (delivery, organization, job, channel, event, receiver, host, body, complete, state, created_at,
+                         opened_at)
+   select d.delivery, d.organization, d.job, d.channel, d.event, d.receiver, d.host, d.body, d.complete, 'OPEN', $10, $10
+     from unnest($1::uuid[], $2::int[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::boolean[])
+          as d (delivery, organization, job, channel, event, receiver, host, body, complete)
+   on conflict do nothing
+   returning delivery`,
+)
+
+/** Logs new deliveries and answers the ids of those that were not there. */
+export async function insertDeliveries(
+  tx: Transaction,
+  deliveries: readonly NewDelivery[],
+  now: Date,
+): Promise<Set<string>> {
+  const rows = await tx.run(insert, [
+    deliveries.map(each => each.delivery),
+    deliveries.map(each => each.organization),
+    deliveries.map(each => each.job),
+    deliveries.map(each => each.channel),
+    deliveries.map(each => each.event),
+    deliveries.map(each => each.receiver),
+    deliveries.map(each => each.host),
+    deliveries.map(each => each.body),
+    deliveries.map(each => each.complete),
+    now,
+  ])
+  return new Set(rows.map(row => row.delivery))
+}
+
+/** What an attempt needs. */
+export interface DueDelivery {
+  delivery: string
+  job: bigint
+  channel: DeliveryChannel
+  event: DeliveryEvent
+  receiver: string
+  host: string
+  body: string
+  complete: boolean
+  state: DeliveryState
+  openedAt: Date
+  /** the start of the same job, by the same channel, is still to be told */
+  early: boolean
+}
+
+const due = statement<DueDelivery, [string[]]>(
+  'deliveries_due',
+  `select d.delivery, d.job, d.channel, d.event, d.receiver, d.host, d.body, d.complete, d.state, d.opened_at as "openedAt",
+          d.event = 'jobFinished' and exists (
+            select from delivery s
+             where s.job = d.job and s.channel = d.channel and s.event = 'jobStarted' and s.state = 'OPEN') as early
+     from delivery d where d.delivery = any($1::uuid[])`,
+)
+
+/** The deliveries of claims. One that is gone, with its organization, is left out. */
+export function readDueDeliveries(db: Queryable, deliveries: readonly string[]): Promise<DueDelivery[]> {
+  return db.run(due, [[...deliveries]])
+}
+
+const complete = statement<unknown, [string, string]>(
+  'deliveries_complete',
+  'update delivery set body = $2, complete = true where delivery = $1 and not complete',
+)
+
+/** Keeps the whole body, so that every later attempt sends the same. */
+export async function completeDelivery(db: Queryable, delivery: string, body: string): Promise<void> {
+  await db.run(complete, [delivery, body])
+}
+
+/** What came of one attempt. */
+export interface DeliveryAttempt {
+  readonly delivery: string
+  /** the state before and after; a delivery that is in another meanwhile keeps it */
+  readonly from: DeliveryState
+  readonly to: DeliveryState
+  readonly status: number | null
+  readonly error: string | null
+  readonly attemptedAt: Date
+}
+
+const record = statement<unknown, [string[], string[], string[], (number | null)[], (string | null)[], Date[]]>(
+  'deliveries_record',
+  `update delivery d
+      set attempts = d.attempts + 1, last_status = a.status, last_error = a.error, attempted_at = a.attempted_at,
+          state = case when d.state = a.before then a.after else d.state end,
+          ended_at = case when d.state = a.before and a.after <> 'OPEN' then a.attempted_at else d.ended_at end
+     from unnest($1::uuid[], $2::text[], $3::text[], $4::int[], $5::text[], $6::timestamptz[])
+          as a (delivery, before, after, status, error, attempted_at)
+    where d.delivery = a.delivery`,
+)
+
+/** Logs attempts, each of another delivery. */
+export async function recordAttempts(tx: Transaction, attempts: readonly DeliveryAttempt[]): Promise<void> {
+  await tx.run(record, [
+    attempts.map(each => each.delivery),
+    attempts.map(each => each.from),
+    attempts.map(each => each.to),
+    attempts.map(each => each.status),
+    attempts.map(each => each.error),
+    attempts.map(each => each.attemptedAt),
+  ])
+}
+
+const read = statement<LoggedDelivery, [number, string]>(
+  'deliveries_read',
+  `select ${loggedColumns} from delivery where organization = $1 and delivery = $2`,
+)
+
+/** One delivery of an organization, or undefined. */
+export async function readDelivery(
+  db: Queryable,
+  organization: number,
+  delivery: string,
+): Promise<LoggedDelivery | undefined> {
+  return (await db.run(read, [organization, delivery]))[0]
+}
+
+const lock = statement<LoggedDelivery, [number, string]>(
+  'deliveries_lock',
+  `select ${loggedColumns} from delivery where organization = $1 and delivery = $2 for no key update`,
+)
+
+const reopen = statement<unknown, [string, Date]>(
+  'deliveries_reopen',
+  `update delivery set state = 'OPEN', opened_at = $2, ended_at = null where delivery = $1`,
+)
+
+/** Locks one delivery of an organization until the transaction ends. */
+export async function lockDelivery(
+  tx: Transaction,
+  organization: number,
+  delivery: string,
+): Promise<LoggedDelivery | undefined> {
+  return (await tx.run(lock, [organization, delivery]))[0]
+}
+
+/** Makes a delivery open once more: it is tried from `now` on for as long as a new one. */
+export async function reopenDelivery(tx: Transaction, delivery: string, now: Date): Promise<void> {
+  await tx.run(reopen, [delivery, now])
+}
+
+/** Which part of the log; null for any. */
+export interface DeliverySelection {
+  readonly organization: number
+  readonly job: bigint | null
+  readonly state: DeliveryState | null
+}
+
+const list = statement<LoggedDelivery, [number, bigint | null, string | null, number, number]>(
+  'deliveries_list',
+  `select ${loggedColumns} from delivery
+    where organization = $1 and ($2::bigint is null or job = $2) and ($3::text is null or state = $3)
+    order by created_at desc, delivery desc offset $4 limit $5`,
+)
+
+const count = statement<{ count: number }, [number, bigint | null, string | null, number]>(
+  'deliveries_count',
+  `select count(*)::int as count from (
+     select from delivery
+      where organization = $1 and ($2::bigint is null or job = $2) and ($3::text is null or state = $3) limit $4) d`,
+)
+
+/** Counting ends here: the number of pages is exact up to so many deliveries. */
+export const DELIVERIES_COUNTED_MAX = 100_000
+
+/** A page of the log, latest first, and how many there are in all, counted up to `DELIVERIES_COUNTED_MAX`. */
+export async function listDeliveries(
+  db: Queryable,
+  { organization, job, state }: DeliverySelection,
+  page: { readonly offset: number; readonly size: number },
+): Promise<{ deliveries: LoggedDelivery[]; count: number }> {
+  const deliveries = await db.run(list, [organization, job, state, page.offset, page.size])
+  const counted = await db.run(count, [organization, job, state, DELIVERIES_COUNTED_MAX])
+  return { deliveries, count: counted[0]?.count ?? 0 }
+}

@@ -1,0 +1,490 @@
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { addressRules } from '../../src/connectors/address-guard.ts'
+import { createCallbackConnector } from '../../src/connectors/callback.ts'
+import { type Counters, noCounters } from '../../src/domain/counters.ts'
+import type { DeliveryChannel } from '../../src/domain/delivery.ts'
+import { deliveryId } from '../../src/domain/delivery.ts'
+import { jobId } from '../../src/domain/identity.ts'
+import type { JobRequest } from '../../src/domain/job.ts'
+import { createClock } from '../../src/engine/clock.ts'
+import type { SendDelivery } from '../../src/engine/connector.ts'
+import { createDeliveryEnqueuer, type NotifiedJob, repeatDelivery } from '../../src/engine/deliveries.ts'
+import {
+  createDeliveryWorker,
+  type DeliveryWorker,
+  type DeliveryWorkerOptions,
+} from '../../src/engine/delivery-worker.ts'
+import { type Database, openDatabase } from '../../src/store/database.ts'
+import { listDeliveries, readDelivery } from '../../src/store/deliveries.ts'
+import { type DeliveryQueue, openDeliveryQueue } from '../../src/store/delivery-queue.ts'
+import { sql } from '../../src/store/statement.ts'
+import { createCallbackReceiver } from '../callback-receiver.ts'
+import { createTestDatabase, silentLog, testDatabase } from '../database.ts'
+import { stressLoop } from '../loop-stress.ts'
+
+const { database, url } = await testDatabase({ max: 10 })
+const pauses = { firstMs: 1_000, longestMs: 1_000 }
+const hour = 3_600_000
+const names = { jobStarted: 'jobStarted', jobFinished: 'jobFinished' }
+const counters: Counters = { ...noCounters(), successful: 2, by_timeout: 1 }
+
+let queue: DeliveryQueue
+let lastJob = 0x20000000000000n
+
+beforeAll(async () => {
+  queue = await openDeliveryQueue({ database, log: silentLog, supervise: false, pauses })
+  await database.query(sql`
+    insert into organization (organization, name, created_at) overriding system value
+    values (1, 'one', '2026-01-01Z'), (2, 'other', '2026-01-01Z')`)
+  return () => queue.stop()
+})
+
+const request = (callback: string, more: Partial<JobRequest> = {}): JobRequest => ({
+  name: 'REBOOT_EQUIPMENT',
+  parameters: { type: 'HARDWARE' },
+  target: { append: { entities: ['d1', 'd2', 'd3'] } },
+  active: true,
+  schedule: {},
+  operationParameters: { ackTimeout: 0, timeout: 60_000, retries: 0, retriesDelay: 0, retryResultList: [] },
+  notify: false,
+  callback,
+  ...more,
+})
+
+function jobWith(callback: string, more: Partial<NotifiedJob> = {}): NotifiedJob {
+  lastJob += 1n
+  return {
+    organization: 1,
+    job: lastJob,
+    userEmail: 'ann@example.com',
+    request: request(callback),
+    status: 'IN_PROGRESS',
+    activatedAt: new Date('2026-03-01T10:00:00Z'),
+    startedAt: new Date('2026-03-01T10:00:01Z'),
+    finishedAt: null,
+    errorCode: null,
+    errorDescription: null,
+    ...more,
+  }
+}
+
+const ended = (job: NotifiedJob, more: Partial<NotifiedJob> = {}): NotifiedJob => ({
+  ...job,
+  status: 'FINISHED_WITH_ERRORS',
+  finishedAt: new Date('2026-03-01T10:05:00Z'),
+  errorCode: '0x020012',
+  errorDescription: 'ERROR_TIMEOUT: 1',
+  ...more,
+})
+
+function enqueuer(through: DeliveryQueue = queue, hosts: { mailHost?: string; trapHost?: string } = {}) {
+  return createDeliveryEnqueuer({
+    queue: through,
+    readCounters: async (_tx, jobs) => new Map(jobs.map(job => [job, counters])),
+    mailHost: hosts.mailHost ?? null,
+    trapHost: hosts.trapHost ?? null,
+  })
+}
+
+const start = (...jobs: NotifiedJob[]) => database.transaction(tx => enqueuer().started(tx, jobs, new Date()))
+const finish = (...jobs: NotifiedJob[]) => database.transaction(tx => enqueuer().finished(tx, jobs, new Date()))
+
+interface RunningOptions extends Partial<DeliveryWorkerOptions> {
+  attemptMs?: number
+  /** what the clock is ahead of the machine's, read each time */
+  aheadMs?: () => number
+}
+
+/** A worker as a process runs it, ended with the test. */
+function runWorker({ attemptMs = 1_000, aheadMs = () => 0, ...options }: RunningOptions = {}) {
+  const callbacks = createCallbackConnector({
+    rules: addressRules({ allowLoopback: true }),
+    allowHttps: false,
+    names,
+    secret: 'a secret to sign with',
+    attemptMs,
+  })
+  const worker = createDeliveryWorker({
+    database,
+    queue,
+    clock: createClock(() => Date.now() + aheadMs()),
+    log: silentLog,
+    senders: { callback: callbacks.send },
+    readOperations: async () => ({ page: { number: 1, of: 1 }, operations: [{ operationId: 'o1' }] }),
+    giveUpAfterMs: 24 * hour,
+    ...options,
+  })
+  worker.start()
+  const stop = async () => {
+    await worker.stop()
+    await callbacks.close()
+  }
+  onTestFinished(stop)
+  return { ...worker, stop }
+}
+
+const read = (job: NotifiedJob, channel: DeliveryChannel, event: 'jobStarted' | 'jobFinished') =>
+  readDelivery(database, job.organization, deliveryId(job.job, channel, event))
+
+/** Lets the worker attempt what is due, and reads when that is logged. */
+async function logged<T>(worker: DeliveryWorker, look: () => Promise<T>): Promise<T> {
+  await worker.runOnce(new Date())
+  await worker.settled()
+  return look()
+}
+
+describe('a job with a callback', () => {
+  test('tells its start and then its end, each to the letter', async () => {
+    const receiver = await createCallbackReceiver()
+    runWorker()
+    const job = jobWith(`${receiver.url}/jobs/`)
+    await start(job)
+    await finish(ended(job))
+    const [first, second] = await receiver.hears(2)
+    expect(first?.path).toBe('/jobs/jobStarted')
+    expect(JSON.parse(first?.body ?? '')).toStrictEqual({
+      job: {
+        id: jobId(job.job),
+        request: {
+          name: 'REBOOT_EQUIPMENT',
+          parameters: { type: 'HARDWARE' },
+          notify: false,
+          user: 'ann@example.com',
+        },
+        report: {
+          execution: {
+            activatedDate: '2026-03-01T10:00:00.000Z',
+            startedDate: '2026-03-01T10:00:01.000Z',
+            finishedDate: '',
+          },
+        },
+      },
+    })
+    expect(second?.path).toBe('/jobs/jobFinished')
+    expect(JSON.parse(second?.body ?? '')).toStrictEqual({
+      job: {
+        id: jobId(job.job),
+        request: { ...job.request, user: 'ann@example.com' },
+        report: {
+          execution: {
+            activatedDate: '2026-03-01T10:00:00.000Z',
+            startedDate: '2026-03-01T10:00:01.000Z',
+            finishedDate: '2026-03-01T10:05:00.000Z',
+          },
+          summary: {
+            status: 'FINISHED_WITH_ERRORS',
+            total: 3,
+            inProgress: { total: 0, scheduled: 0, pendingExecution: 0, waitingForConnection: 0, started: 0 },
+            finished: {
+              total: 3,
+              successful: 2,
+              error: 0,
+              cancelled: {
+                total: 1,
+                byUser: 0,
+                byEngine: 0,
+                byTimeout: 1,
+                byExternalTimeout: 0,
+                byExternal: 0,
+                byAlreadyInProgress: 0,
+              },
+            },
+            finishedOutOfTime: { total: 0, successful: 0, error: 0 },
+            errorCode: '0x020012',
+            errorDescription: 'ERROR_TIMEOUT: 1',
+          },
+        },
+        result: { page: { number: 1, of: 1 }, operations: [{ operationId: 'o1' }] },
+      },
+    })
+    expect(second?.headers['webhook-id']).toBe(deliveryId(job.job, 'callback', 'jobFinished'))
+  })
+
+  test('has no error in its summary unless it finished with errors', async () => {
+    const receiver = await createCallbackReceiver()
+    runWorker()
+    await finish(ended(jobWith(receiver.url), { status: 'FINISHED', errorCode: null, errorDescription: null }))
+    const { job } = JSON.parse((await receiver.hears(1))[0]?.body ?? '')
+    expect(job.report.summary.status).toBe('FINISHED')
+    expect(job.report.summary).not.toHaveProperty('errorCode')
+  })
+
+  test('that is cancelled before its start tells its end only', async () => {
+    const receiver = await createCallbackReceiver()
+    runWorker()
+    const job = jobWith(receiver.url, { startedAt: null })
+    await finish(ended(job, { status: 'CANCELLED' }))
+    const heard = await receiver.hears(1)
+    expect(heard[0]?.path).toBe('/jobFinished')
+    expect(JSON.parse(heard[0]?.body ?? '').job.report.execution.startedDate).toBe('')
+    expect(await read(job, 'callback', 'jobStarted')).toBeUndefined()
+  })
+
+  test('tells its start first also where both were entered in one transaction', async () => {
+    const receiver = await createCallbackReceiver()
+    const jobs = Array.from({ length: 20 }, () => jobWith(receiver.url))
+    await database.transaction(async tx => {
+      await enqueuer().finished(
+        tx,
+        jobs.map(job => ended(job)),
+        new Date(),
+      )
+      await enqueuer().started(tx, jobs, new Date())
+    })
+    runWorker()
+    const heard = await receiver.hears(40)
+    for (const job of jobs) {
+      const ofJob = heard.filter(({ body }) => JSON.parse(body).job.id === jobId(job.job))
+      expect(ofJob.map(({ path }) => path)).toEqual(['/jobStarted', '/jobFinished'])
+    }
+  })
+
+  test('tells its start first also where the transaction that ended it began before the one that started it', async () => {
+    const receiver = await createCallbackReceiver()
+    const job = jobWith(receiver.url)
+    await database.transaction(async tx => {
+      await tx.query(sql`select 1`)
+      await start(job)
+      await enqueuer().finished(tx, [ended(job)], new Date())
+    })
+    runWorker()
+    const heard = await receiver.hears(2)
+    expect(heard.map(({ path }) => path)).toEqual(['/jobStarted', '/jobFinished'])
+  })
+
+  test('tells nothing where the transaction that moved it was rolled back, and once where it was told of twice', async () => {
+    const receiver = await createCallbackReceiver()
+    const [undone, twice] = [jobWith(receiver.url), jobWith(receiver.url)]
+    const rolledBack = database.transaction(async tx => {
+      await enqueuer().started(tx, [undone], new Date())
+      throw new Error('rolled back')
+    })
+    await expect(rolledBack).rejects.toThrow('rolled back')
+    await start(twice)
+    await start(twice)
+    await finish(ended(twice))
+    runWorker()
+    const heard = await receiver.hears(2)
+    expect(heard.map(({ path }) => path)).toEqual(['/jobStarted', '/jobFinished'])
+    expect(await read(undone, 'callback', 'jobStarted')).toBeUndefined()
+  })
+})
+
+test('a job without a callback and without notify tells nobody', async () => {
+  const job = jobWith('')
+  await start(job)
+  await finish(ended(job))
+  const page = await listDeliveries(database, { organization: 1, job: job.job, state: null }, { offset: 0, size: 10 })
+  expect(page).toEqual({ deliveries: [], count: 0 })
+})
+
+test('a job with notify is told by mail to its user and by trap, where these are configured, and at its end only', async () => {
+  const sent: { receiver: string; body: string }[] = []
+  const note: SendDelivery = async ({ receiver, body }) => {
+    sent.push({ receiver, body })
+    return { taken: true }
+  }
+  const told = enqueuer(queue, { mailHost: 'mail.example', trapHost: 'trap.example:162' })
+  const job = jobWith('', { request: request('', { notify: true, userNotes: 'at night' }) })
+  await database.transaction(async tx => {
+    await told.started(tx, [job], new Date())
+    await told.finished(tx, [ended(job), ended(jobWith(''))], new Date())
+  })
+  const worker = runWorker({ senders: { mail: note, trap: note } })
+  await logged(worker, () => Promise.all([read(job, 'mail', 'jobFinished'), read(job, 'trap', 'jobFinished')]))
+  expect(sent.map(({ receiver }) => receiver).sort()).toEqual(['', 'ann@example.com'])
+  expect(JSON.parse(sent[0]?.body ?? '')).toMatchObject({
+    id: jobId(job.job),
+    name: 'REBOOT_EQUIPMENT',
+    user: 'ann@example.com',
+    userNotes: 'at night',
+    execution: { finishedDate: '2026-03-01T10:05:00.000Z' },
+    summary: { status: 'FINISHED_WITH_ERRORS', total: 3 },
+  })
+})
+
+describe('a receiver that refuses', () => {
+  test('is tried again with the same body and id, and hears the end only when it has taken the start', async () => {
+    const receiver = await createCallbackReceiver()
+    receiver.answer((response, { path }) => {
+      const refusals = receiver.heard.filter(each => each.path === path).length
+      response.writeHead(refusals < 2 ? 500 : 204).end()
+    })
+    let reads = 0
+    const worker = runWorker({
+      readOperations: async () => ({ page: { number: 1, of: 1 }, operations: [{ reading: ++reads }] }),
+    })
+    const job = jobWith(receiver.url)
+    await start(job)
+    await finish(ended(job))
+    const heard = await receiver.hears(4)
+    expect(heard.map(({ path }) => path)).toEqual(['/jobStarted', '/jobStarted', '/jobFinished', '/jobFinished'])
+    expect(heard[3]?.body).toBe(heard[2]?.body)
+    expect(heard[3]?.headers['webhook-id']).toBe(heard[2]?.headers['webhook-id'])
+    expect(reads).toBe(1)
+    const log = await logged(worker, () => read(job, 'callback', 'jobFinished'))
+    expect(log).toMatchObject({ attempts: 2, lastStatus: 204, lastError: null })
+  })
+
+  test('is given up after 24 hours, which lets the end be told, and never blocks the job for ever', async () => {
+    const receiver = await createCallbackReceiver()
+    receiver.answer((response, { path }) => void response.writeHead(path === '/jobStarted' ? 503 : 200).end())
+    let aheadMs = 0
+    const worker = runWorker({ aheadMs: () => aheadMs })
+    const job = jobWith(receiver.url)
+    await start(job)
+    await finish(ended(job))
+    await receiver.hears(1)
+    const refused = await logged(worker, () => read(job, 'callback', 'jobStarted'))
+    expect(refused).toMatchObject({ state: 'OPEN', lastStatus: 503, lastError: 'the receiver answered 503' })
+    aheadMs = 24 * hour + 1_000
+    const heard = await receiver.hears(3)
+    expect(heard.map(({ path }) => path)).toEqual(['/jobStarted', '/jobStarted', '/jobFinished'])
+    expect(await read(job, 'callback', 'jobStarted')).toMatchObject({ state: 'GIVEN_UP', attempts: 2 })
+    const failed = await database.query(sql`select 1 from pgboss.job where state = 'failed'`)
+    expect(failed).toEqual([])
+  })
+
+  test('delays only itself: a hundred silent deliveries leave the others as quick as ever', async () => {
+    const [dead, live] = [await createCallbackReceiver(), await createCallbackReceiver()]
+    dead.answer(() => {})
+    runWorker({ attemptMs: 20_000, concurrency: 8 })
+    await start(...Array.from({ length: 100 }, () => jobWith(dead.url)))
+    await dead.hears(4)
+    await start(...Array.from({ length: 20 }, () => jobWith(live.url)))
+    await live.hears(20)
+    expect(dead.heard).toHaveLength(4)
+    await database.query(sql`delete from pgboss.job where state < 'completed'`)
+  })
+})
+
+describe('deliveries survive', () => {
+  test('a restart: what one process entered, the next delivers', async () => {
+    const receiver = await createCallbackReceiver()
+    const first = openDatabase({ url, log: silentLog })
+    const firstQueue = await openDeliveryQueue({ database: first, log: silentLog, supervise: true, pauses })
+    const job = jobWith(receiver.url)
+    await first.transaction(tx => enqueuer(firstQueue).started(tx, [job], new Date()))
+    await firstQueue.stop()
+    await first.close()
+    runWorker()
+    const heard = await receiver.hears(1)
+    expect(heard[0]?.path).toBe('/jobStarted')
+  })
+
+  test('a process that died in the middle of an attempt: its claim is taken over', async () => {
+    const receiver = await createCallbackReceiver()
+    await start(jobWith(receiver.url))
+    const claims = await queue.claim(10, 4)
+    expect(claims).toHaveLength(1)
+    await database.query(
+      sql`update pgboss.job set started_on = started_on - interval '2 minutes' where state = 'active'`,
+    )
+    runWorker()
+    await queue.recover()
+    const heard = await receiver.hears(1)
+    expect(heard[0]?.path).toBe('/jobStarted')
+  })
+
+  test('a stop in the middle of an attempt, which is waited for and logged', async () => {
+    const receiver = await createCallbackReceiver()
+    let release = () => {}
+    receiver.answer(response => {
+      release = () => void response.end()
+    })
+    const worker = runWorker({ attemptMs: 10_000 })
+    const job = jobWith(receiver.url)
+    await start(job)
+    await receiver.hears(1)
+    const stopped = worker.stop()
+    release()
+    await stopped
+    expect(await read(job, 'callback', 'jobStarted')).toMatchObject({ state: 'DELIVERED', attempts: 1 })
+  })
+})
+
+describe('a delivery', () => {
+  test('is repeated on demand, with the same id, once it has ended', async () => {
+    const receiver = await createCallbackReceiver()
+    const worker = runWorker()
+    const job = jobWith(receiver.url)
+    const id = deliveryId(job.job, 'callback', 'jobStarted')
+    await start(job)
+    await logged(worker, () => read(job, 'callback', 'jobStarted'))
+    expect(await repeatDelivery(database, queue, 2, id, new Date())).toBeUndefined()
+    const repeated = await repeatDelivery(database, queue, 1, id, new Date())
+    expect(repeated).toMatchObject({ state: 'OPEN', endedAt: null })
+    const heard = await receiver.hears(2)
+    expect(heard[1]?.headers['webhook-id']).toBe(id)
+    const log = await logged(worker, () => read(job, 'callback', 'jobStarted'))
+    expect(log?.attempts).toBe(2)
+  })
+
+  test('that waits for its next attempt is tried at once on demand', async () => {
+    const slow = await openDeliveryQueue({
+      database,
+      log: silentLog,
+      supervise: false,
+      pauses: { firstMs: hour, longestMs: hour },
+    })
+    onTestFinished(() => slow.stop())
+    const receiver = await createCallbackReceiver()
+    receiver.answer(response => void response.writeHead(receiver.heard.length === 1 ? 500 : 200).end())
+    const worker = runWorker()
+    const job = jobWith(receiver.url)
+    await database.transaction(tx => enqueuer(slow).started(tx, [job], new Date()))
+    await logged(worker, () => read(job, 'callback', 'jobStarted'))
+    await repeatDelivery(database, queue, 1, deliveryId(job.job, 'callback', 'jobStarted'), new Date())
+    expect(await receiver.hears(2)).toHaveLength(2)
+  })
+
+  test('of a channel that is not configured any more says so in the log', async () => {
+    const job = jobWith('', { request: request('', { notify: true }) })
+    await database.transaction(tx =>
+      enqueuer(queue, { mailHost: 'mail.example' }).finished(tx, [ended(job)], new Date()),
+    )
+    const worker = runWorker()
+    const log = await logged(worker, () => read(job, 'mail', 'jobFinished'))
+    expect(log).toMatchObject({ state: 'OPEN', lastError: 'mail is not configured' })
+    await database.query(sql`delete from pgboss.job where state < 'completed'`)
+  })
+
+  test('leaves the queue with its organization', async () => {
+    const receiver = await createCallbackReceiver()
+    const job = jobWith(receiver.url, { organization: 2 })
+    await start(job)
+    await database.query(sql`delete from organization where organization = 2`)
+    const worker = runWorker()
+    const waiting = await logged(worker, () => database.query(sql`select 1 from pgboss.job where state < 'completed'`))
+    expect(waiting).toEqual([])
+    expect(receiver.heard).toEqual([])
+  })
+})
+
+test('many processes may open the queue of a new database at the same time', async () => {
+  const fresh = await createTestDatabase({ max: 3 })
+  const databases: Database[] = Array.from({ length: 6 }, () =>
+    openDatabase({ url: fresh.url, max: 3, log: silentLog }),
+  )
+  const opened = await Promise.all(
+    databases.map(each => openDeliveryQueue({ database: each, log: silentLog, supervise: true, pauses })),
+  )
+  const queues = await fresh.database.query(sql`select name, policy from pgboss.queue where name = 'deliveries'`)
+  expect(queues).toEqual([{ name: 'deliveries', policy: 'key_strict_fifo' }])
+  await Promise.all(opened.map(each => each.stop()))
+  await Promise.all(databases.map(each => each.close()))
+  await fresh.close()
+})
+
+test('the delivery worker keeps the contract of every loop', async () => {
+  const worker = createDeliveryWorker({
+    database,
+    queue,
+    clock: createClock(Date.now),
+    log: silentLog,
+    senders: {},
+    readOperations: async () => ({ page: { number: 1, of: 1 }, operations: [] }),
+    giveUpAfterMs: hour,
+  })
+  await stressLoop(worker)
+})
