@@ -92,7 +92,6 @@ create table job (
   retries int not null default 0,
   retries_delay_ms bigint not null default 0,
   retry_results text[] not null default '{}',
-  schedule_window jsonb,
   -- launching by place: operation k of `places` is due at launch_at + spread_ms * k / places of open window time
   places int not null default 0,
   spread_ms bigint not null default 0,
@@ -103,8 +102,7 @@ create table job (
   overdue_at timestamptz,
   overdue_ms bigint not null default 0,
   error_code text,
-  error_description text,
-  revision bigint not null default 0
+  error_description text
 );
 create index job_organization on job (organization, job);
 create index job_task on job (task, job) where task is not null;
@@ -127,7 +125,9 @@ create table job_counter (
   by_external int not null default 0,
   by_already_in_progress int not null default 0,
   oot_successful int not null default 0,
-  oot_error int not null default 0
+  oot_error int not null default 0,
+  -- raised by every fold that changes something: what live events are told apart by
+  revision bigint not null default 0
 ) with (fillfactor = 50);
 
 create table job_counter_delta (
@@ -245,6 +245,8 @@ create table entity (
   -- how the device is reached; null where the service chooses
   flow text,
   url text,
+  -- the first subscription address, for the URL template
+  address text,
   parameters_as text not null default 'typed',
   -- the device that carries this subscription, subscriber or module
   device_partition smallint,
@@ -281,8 +283,11 @@ create table operation (
   status operation_status not null default 'PENDING',
   attempt smallint not null default 0,
   flow operation_flow,
+  -- the first launch, and that of the present attempt
   started_at timestamptz,
-  sent_at timestamptz,
+  launched_at timestamptz,
+  -- when the request last left, or the device was last heard of it
+  heard_at timestamptz,
   deadline_at timestamptz,
   primary key (job, partition, entity)
 ) with (fillfactor = 40);

@@ -125,13 +125,13 @@ function refusal(status: number, statusText = ''): SendReport | undefined {
 
 /** The message in a 2xx answer. An answer about another operation acknowledges this one and says nothing else of it. */
 function messageIn(body: string | undefined, request: OperationRequest) {
-  const { organization, deviceId } = request.device
+  const { organization, deviceId, partition, entity } = request.device
   const reading = body === undefined ? undefined : parseDeviceResponse(body, request.id)
   const report =
     reading?.ok && reading.value.operationId === request.id
       ? reportIn(reading.value, body ?? '')
       : { operationId: request.id, steps: [] }
-  return { ...report, organization, deviceId }
+  return { ...report, organization, deviceId, partition, entity }
 }
 
 /** What a failed exchange says of a device whose status never came. */

@@ -47,6 +47,7 @@ export const ERRORS = {
     kind: 'invalid',
     message: 'The organization has no operation type of this name.',
   },
+  operationsFailed: { code: '0x020005', kind: 'invalid', message: 'Operations failed or were cancelled.' },
   bundleMissing: { code: '0x020006', kind: 'invalid', message: 'The bundle is missing.' },
   jobTransition: { code: '0x020010', kind: 'invalid', message: 'Job state transition error.' },
   taskTransition: { code: '0x020011', kind: 'invalid', message: 'Task state transition error.' },

@@ -3,12 +3,9 @@
  * deliver notifications to clients. Refuses to know any protocol. Serves: Device-side exchange flows, Events.
  */
 import type { DeliveryEvent, DeliveryOutcome } from '../domain/delivery.ts'
+import type { Flow } from '../domain/flow.ts'
 import type { OperationKey } from '../domain/identity.ts'
 import type { ReportedStep } from '../domain/step.ts'
-
-/** The ways out to a device. */
-export const FLOWS = ['http', 'mqtt', 'pull', 'function'] as const
-export type Flow = (typeof FLOWS)[number]
 
 /** A device as the engine addresses it. */
 export interface DeviceAddress {
@@ -47,9 +44,11 @@ export interface OperationRequest {
 export interface DeviceMessage {
   /** as the device named it; parsed and judged by the engine */
   readonly operationId: string
-  /** organization and identifier of the device that was authenticated */
+  /** the device that was authenticated */
   readonly organization: number
   readonly deviceId: string
+  readonly partition: number
+  readonly entity: bigint
   readonly resultCode?: string
   readonly resultDescription?: string
   readonly steps: readonly ReportedStep[]

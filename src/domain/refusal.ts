@@ -1,0 +1,26 @@
+/**
+ * Makes of the problems found in a client's input the one refusal that it is told. Finds no problem itself.
+ * Serves: Errors.
+ */
+import { DroverError, type ErrorName } from './errors.ts'
+import type { Problem } from './problems.ts'
+
+const NAMES = {
+  unknown: 'forbiddenField',
+  missing: 'requiredField',
+  invalid: 'invalidField',
+} as const satisfies Record<Problem['kind'], ErrorName>
+
+/**
+ * The refusal for one or more problems. Unknown members come before missing ones, these before invalid values; the context names
+ * every field of the kind that is told, with the reason in words. The two known codes keep their known words.
+ */
+export function refusalOf(problems: readonly Problem[]): DroverError {
+  const kind =
+    (['unknown', 'missing'] as const).find(each => problems.some(problem => problem.kind === each)) ?? 'invalid'
+  const told = problems.filter(problem => problem.kind === kind)
+  const context = told.map(({ path, message }) => ({ name: path, value: message }))
+  if (kind !== 'invalid') return new DroverError(NAMES[kind], context)
+  const words = told.map(({ path, message }) => `${path} ${message}`).join('; ')
+  return new DroverError(NAMES.invalid, context, `Invalid field: ${words}.`)
+}

@@ -1,0 +1,35 @@
+/**
+ * Folds counter deltas into the jobs' counters, ends the jobs that have nothing open left, and writes the changes that live
+ * events are made of. Any node may fold; what one is folding the others pass over.
+ */
+import { summaryOf } from '../domain/counters.ts'
+import { addCounterDeltas, takeCounterDeltas } from '../store/counters.ts'
+import type { Database } from '../store/database.ts'
+import { announceJobChanges, insertJobChanges } from '../store/job-changes.ts'
+import type { JobSettling } from './job-settling.ts'
+
+const DELTAS_PER_TURN = 5_000
+
+/** One turn: folds what is there; answers `now` while there is more. */
+export function createCounterFolding(database: Database, settling: JobSettling): (now: Date) => Promise<Date | null> {
+  return async now => {
+    const folded = await database.transaction(async tx => {
+      const sums = await takeCounterDeltas(tx, DELTAS_PER_TURN)
+      if (sums.length === 0) return []
+      const counters = await addCounterDeltas(tx, sums)
+      await settling.settle(
+        tx,
+        counters.map(row => row.job),
+        now,
+      )
+      await insertJobChanges(
+        tx,
+        counters.map(row => ({ job: row.job, revision: row.revision, summary: summaryOf(row) })),
+        now,
+      )
+      await announceJobChanges(tx)
+      return counters
+    })
+    return folded.length > 0 ? now : null
+  }
+}

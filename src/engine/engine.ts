@@ -1,0 +1,170 @@
+/**
+ * Puts the engine together: its loops, its use cases, and who wakes whom. Holds no business of its own.
+ */
+import type { Logger } from 'pino'
+import type { Database } from '../store/database.ts'
+import { notifyNodes, WAKE_CHANNEL } from '../store/nodes.ts'
+import type { DeviceNumbers } from '../store/operation-devices.ts'
+import { type Answers, createAnswers } from './answers.ts'
+import type { Clock } from './clock.ts'
+import type { Connector } from './connector.ts'
+import { createCounterFolding } from './counter-folder.ts'
+import { createDeadlineKeeping } from './deadline-keeper.ts'
+import { createJobKeeping } from './job-keeper.ts'
+import { createJobSettling, type JobNotices, type JobSettling, type TaskFollower } from './job-settling.ts'
+import { createTargetResolving, type TargetResolverParts } from './job-targets.ts'
+import { createLoop, type Loop } from './loop.ts'
+import { createNodeKeeping } from './node-keeper.ts'
+import { createOperationCancelling } from './operation-canceller.ts'
+import { createOperationDispatch } from './operation-dispatcher.ts'
+import { createOperationGatherer, type OperationGatherer } from './operation-gatherer.ts'
+import { createPending, type Pending } from './pending.ts'
+import { createPresence, type Presence } from './presence.ts'
+import { createRequestSender } from './request-sender.ts'
+
+export interface EngineParts extends Pick<TargetResolverParts, 'applicabilityOf' | 'compile'> {
+  readonly database: Database
+  readonly clock: Clock
+  readonly log: Logger
+  /** tells this process from the others; random, positive */
+  readonly node: number
+  readonly nodeName: string
+  readonly roles: readonly string[]
+  readonly connectors: readonly Connector[]
+  readonly notices: JobNotices
+  readonly followTasks: TaskFollower
+  /** a sealed device key in the clear */
+  readonly openKey: (sealed: Buffer) => string
+  readonly pullRedeliveryMs: number
+}
+
+export interface Engine {
+  readonly answers: Answers
+  readonly pending: Pending
+  readonly presence: Presence
+  readonly settling: JobSettling
+  readonly gatherer: OperationGatherer
+  /** by name: tests run them one at a time */
+  readonly loops: ReadonlyMap<string, Loop>
+  /** Wakes what may have work after a commit, here and on other nodes. */
+  readonly wake: () => void
+  start(): Promise<void>
+  /** Stops claiming, lets what is under way end or gives it back, then stops the rest. */
+  stop(): Promise<void>
+}
+
+const STOP_GRACE_MS = 2_000
+/** Wakes of other nodes are gathered for this long. */
+const ANNOUNCE_MS = 50
+/** What fits into one notification. */
+const DEVICES_PER_WAKE = 400
+
+export function createEngine(parts: EngineParts): Engine {
+  const { database, clock, log, node } = parts
+  const loops = new Map<string, Loop>()
+  const nodes = createNodeKeeping(database, { node, name: parts.nodeName, roles: parts.roles })
+  let announcing: NodeJS.Timeout | null = null
+  let waitingDevices: bigint[] = []
+
+  /** Wakes are gathered: a notification in every transaction would cost more than the work it announces. */
+  function wake(): void {
+    for (const name of ['operation-dispatcher', 'counter-folder', 'job-keeper', 'target-resolver', 'deadline-keeper']) {
+      loops.get(name)?.wake()
+    }
+    loops.get('operation-canceller')?.wake()
+    announcing ??= setTimeout(announce, ANNOUNCE_MS)
+  }
+
+  function announce(): void {
+    announcing = null
+    const devices = waitingDevices
+    waitingDevices = []
+    const payloads = [[node, ...devices.slice(0, DEVICES_PER_WAKE).map(device => device.toString(16))]]
+    for (let i = DEVICES_PER_WAKE; i < devices.length; i += DEVICES_PER_WAKE) {
+      payloads.push([node, ...devices.slice(i, i + DEVICES_PER_WAKE).map(device => device.toString(16))])
+    }
+    notifyNodes(
+      database,
+      payloads.map(payload => payload.join(' ')),
+    ).catch((error: unknown) => {
+      log.debug({ err: error }, 'other nodes were not woken; they poll')
+    })
+  }
+
+  function onWaiting(devices: readonly DeviceNumbers[]): void {
+    pending.wake(devices)
+    waitingDevices.push(...devices.map(device => device.entity))
+    presence.lookAgain(devices).catch((error: unknown) => {
+      log.warn({ err: error }, 'presence was not looked at again; the devices are sent to when they next connect')
+    })
+  }
+
+  function onNotified(payload: string | null): void {
+    const [from, ...devices] = payload?.split(' ') ?? []
+    if (from === String(node)) return
+    for (const loop of loops.values()) loop.wake()
+    // After a lost connection to the database anything may have been missed.
+    if (payload === null) pending.wakeAll()
+    else pending.wake(devices.map(device => ({ entity: BigInt(`0x${device}`) })))
+  }
+
+  const gatherer = createOperationGatherer({ database, clock, log, onCommit: wake })
+  const sender = createRequestSender(parts.connectors, gatherer, log)
+  const settling = createJobSettling(parts.notices, parts.followTasks)
+  const presence = createPresence({ database, clock, node, onCommit: wake })
+  const pending = createPending({
+    database,
+    clock,
+    redeliveryMs: parts.pullRedeliveryMs,
+    openKey: parts.openKey,
+    onCommit: wake,
+  })
+
+  const add = (name: string, runOnce: Parameters<typeof createLoop>[0]['runOnce']) =>
+    loops.set(name, createLoop({ name, clock, runOnce, log }))
+  add('node-keeper', nodes.turn)
+  add(
+    'operation-dispatcher',
+    createOperationDispatch({
+      database,
+      sender,
+      node,
+      openKey: parts.openKey,
+      onWaiting,
+      onCommit: wake,
+    }),
+  )
+  add(
+    'deadline-keeper',
+    createDeadlineKeeping({ database, node, livingNodes: nodes.living, isSending: sender.isSending, onCommit: wake }),
+  )
+  add('counter-folder', createCounterFolding(database, settling))
+  add('target-resolver', createTargetResolving({ ...parts, onCommit: wake }))
+  add('job-keeper', createJobKeeping({ database, notices: parts.notices, settling, onCommit: wake }))
+  add('operation-canceller', createOperationCancelling(database, settling, wake))
+
+  const listening: (() => Promise<void>)[] = []
+  return {
+    answers: createAnswers(database, clock, gatherer),
+    pending,
+    presence,
+    settling,
+    gatherer,
+    loops,
+    wake,
+    async start() {
+      await nodes.turn(clock.now())
+      listening.push(await database.listen(WAKE_CHANNEL, onNotified))
+      for (const loop of loops.values()) loop.start()
+    },
+    async stop() {
+      await loops.get('operation-dispatcher')?.stop()
+      await sender.stop(STOP_GRACE_MS)
+      await gatherer.stop()
+      for (const loop of loops.values()) await loop.stop()
+      for (const end of listening) await end()
+      if (announcing) clearTimeout(announcing)
+      await nodes.leave()
+    },
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * Starts and stops jobs when their time has come. Refuses to launch operations and to cancel them: it opens and closes jobs, and
+ * others do the rest.
+ */
+import type { Database, Transaction } from '../store/database.ts'
+import { dueJobs, lockFreeJobs, nextJobDueAt } from '../store/jobs.ts'
+import type { JobNotices, JobSettling } from './job-settling.ts'
+import { beginCancel, start } from './job-transitions.ts'
+
+const JOBS_PER_TURN = 100
+
+export interface JobKeeperParts {
+  readonly database: Database
+  readonly notices: JobNotices
+  readonly settling: JobSettling
+  readonly onCommit: () => void
+}
+
+/** One turn: every job whose start or stop has come, each in a transaction of its own; answers when the next is due. */
+export function createJobKeeping(parts: JobKeeperParts): (now: Date, signal: AbortSignal) => Promise<Date | null> {
+  const { database, notices, settling, onCommit } = parts
+
+  async function move(tx: Transaction, number: bigint, now: Date): Promise<void> {
+    const [job] = await lockFreeJobs(tx, [number])
+    if (!job) return
+    if (job.status === 'SCHEDULED' && job.unresolved.length === 0 && job.startAt && job.startAt <= now) {
+      await start(tx, job, notices, now)
+    }
+    // A stop that passed in an outage closes what has only just started.
+    if ((job.status === 'IN_PROGRESS' || job.status === 'PAUSED') && job.stopAt && job.stopAt <= now) {
+      await beginCancel(tx, job, 'stopReached')
+    }
+    await settling.settle(tx, [number], now)
+  }
+
+  return async (now, signal) => {
+    const due = await dueJobs(database, now, JOBS_PER_TURN)
+    for (const job of due) {
+      if (signal.aborted) return now
+      await database.transaction(tx => move(tx, job, now))
+      onCommit()
+    }
+    return due.length === JOBS_PER_TURN ? now : await nextJobDueAt(database)
+  }
+}

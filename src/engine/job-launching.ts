@@ -1,0 +1,34 @@
+/** How a stored job launches: its columns as the domain's `Launching`. */
+import type { Launching } from '../domain/launching.ts'
+import { parseWindow, type Window } from '../domain/window.ts'
+import type { LaunchingJob } from '../store/claims.ts'
+
+const WINDOWS_REMEMBERED = 1_000
+const windows = new Map<string, Window>()
+
+/** A stored window, which was found valid when it was asked; reading it again is remembered by its text. */
+export function storedWindow(json: unknown): Window | undefined {
+  if (json === null || json === undefined) return undefined
+  const text = JSON.stringify(json)
+  const known = windows.get(text)
+  if (known) return known
+  const read = parseWindow(json)
+  if (!read.ok) throw new Error(`a stored window is not valid: ${text}`)
+  if (windows.size >= WINDOWS_REMEMBERED) windows.clear()
+  windows.set(text, read.value)
+  return read.value
+}
+
+/** What the domain needs of a job to say which of its places are reached. */
+export function launchingOf(job: Omit<LaunchingJob, 'job' | 'organization'>): Launching {
+  const { places, spreadMs, launchAt, overdueFrom, overduePlaces, overdueAt, overdueMs } = job
+  return {
+    places,
+    spreadMs,
+    launchAt: launchAt.getTime(),
+    window: storedWindow(job.window),
+    overdue: overdueAt
+      ? { from: overdueFrom, places: overduePlaces, at: overdueAt.getTime(), spreadMs: overdueMs }
+      : null,
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * Makes the operations of a job from its target: lists at once, tags and filters when they are resolved. Set-based, and run again
+ * it adds only what is missing. Refuses to start anything.
+ */
+import { partitionOf } from '../domain/identity.ts'
+import type { TargetSelection } from '../domain/job.ts'
+import { addRefusals } from '../domain/target.ts'
+import { CounterDeltas, writeDeltas } from '../store/counters.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import { lockFreeJobs, type StoredJob, type UnresolvedTarget, unresolvedJobs, updateJob } from '../store/jobs.ts'
+import type { SqlFragment } from '../store/statement.ts'
+import {
+  type Applicability,
+  addListedOperations,
+  addOwnParameters,
+  addSelectedOperations,
+  removeListedOperations,
+  removeTaggedOperations,
+  tagCondition,
+} from '../store/targets.ts'
+
+/** How a filter becomes a condition over `entity e`. */
+export type FilterCompiler = (filter: Readonly<Record<string, unknown>>) => SqlFragment
+
+/** Adds the listed entities of a selection to a locked job, judged now; what is refused is kept with the job. */
+export async function addListed(
+  tx: Transaction,
+  job: StoredJob,
+  selection: TargetSelection,
+  applicable: Applicability,
+): Promise<number> {
+  const own = new Map((selection.entitiesWithParameters ?? []).map(each => [each.id, each.parameters]))
+  const asked = [...(selection.entities ?? []), ...(selection.entitiesWithParameters ?? []).map(each => each.id)]
+  const distinct = new Set<string>()
+  const repeated: string[] = []
+  for (const id of asked) {
+    if (distinct.has(id)) repeated.push(id)
+    distinct.add(id)
+  }
+  const judged = await addListedOperations(
+    tx,
+    job.job,
+    job.organization,
+    [...distinct].map(identifier => ({ identifier, partition: partitionOf(job.organization, identifier) })),
+    applicable,
+  )
+  const refused = (verdict: string) => judged.filter(each => each.verdict === verdict).map(each => each.identifier)
+  const duplicated = [...refused('duplicated'), ...repeated]
+  job.refused = addRefusals(job.refused, {
+    notProvisioned: countOf(refused('notProvisioned')),
+    notAllowed: countOf(refused('notAllowed')),
+    duplicated: countOf(duplicated),
+  })
+  const added = judged.filter(each => each.verdict === 'added')
+  await addOwnParameters(
+    tx,
+    job.job,
+    added
+      .filter(each => own.has(each.identifier))
+      .map(each => ({ partition: each.partition!, entity: each.entity!, parameters: own.get(each.identifier)! })),
+  )
+  await countScheduled(tx, job.job, added.length)
+  return added.length
+}
+
+const countOf = (ids: readonly string[]) => ({ ids, count: ids.length })
+
+async function countScheduled(tx: Transaction, job: bigint, by: number): Promise<void> {
+  const deltas = new CounterDeltas()
+  deltas.move(job, null, 'scheduled', by)
+  await writeDeltas(tx, deltas)
+}
+
+/** Takes entities and tags out of a locked job that has not started. */
+export async function removeTargets(
+  tx: Transaction,
+  job: StoredJob,
+  selection: Pick<TargetSelection, 'entities' | 'tags'>,
+): Promise<void> {
+  const listed = [...new Set(selection.entities ?? [])]
+  let removed = 0
+  if (listed.length > 0) {
+    removed += await removeListedOperations(
+      tx,
+      job.job,
+      job.organization,
+      listed.map(identifier => ({ identifier, partition: partitionOf(job.organization, identifier) })),
+    )
+  }
+  for (const tag of selection.tags ?? []) {
+    removed += await removeTaggedOperations(tx, job.job, job.organization, tag)
+    job.unresolved = job.unresolved.filter(part => !('tag' in part && part.tag === tag))
+  }
+  await countScheduled(tx, job.job, -removed)
+}
+
+/** The parts of a selection that the service resolves later. */
+export function unresolvedOf(selection: TargetSelection, resourceType: string | undefined): UnresolvedTarget[] {
+  const narrowed = resourceType === undefined ? {} : { resourceType }
+  return [
+    ...(selection.tags ?? []).map(tag => ({ tag, ...narrowed })),
+    ...(selection.filter ? [{ filter: selection.filter, ...narrowed }] : []),
+  ]
+}
+
+/** What a part of a target applies to: the type's entity types, narrowed to the one the client named. */
+export function narrowed(applicable: Applicability, resourceType: string | undefined): Applicability {
+  if (resourceType === undefined) return applicable
+  return { ...applicable, resourceTypes: applicable.resourceTypes.filter(type => type === resourceType) }
+}
+
+/** The condition over `entity e` of a part of a target. */
+export function conditionOf(
+  part: Exclude<UnresolvedTarget, { listed: unknown }>,
+  compile: FilterCompiler,
+): SqlFragment {
+  return 'tag' in part ? tagCondition(part.tag) : compile(part.filter)
+}
+
+export interface TargetResolverParts {
+  readonly database: Database
+  /** what the job's type applies to, or undefined where its user may not run it, or it is gone */
+  readonly applicabilityOf: (tx: Transaction, job: StoredJob) => Promise<Applicability | undefined>
+  readonly compile: FilterCompiler
+  readonly onCommit: () => void
+}
+
+const JOBS_PER_TURN = 20
+
+/** One turn: resolves what waits to be resolved, a job in a transaction of its own. */
+export function createTargetResolving(
+  parts: TargetResolverParts,
+): (now: Date, signal: AbortSignal) => Promise<Date | null> {
+  const { database, applicabilityOf, compile, onCommit } = parts
+
+  async function resolve(tx: Transaction, number: bigint): Promise<void> {
+    const [job] = await lockFreeJobs(tx, [number])
+    if (!job) return
+    const applicable = (await applicabilityOf(tx, job)) ?? { resourceTypes: [], models: [] }
+    let added = 0
+    for (const part of job.unresolved) {
+      if ('listed' in part) {
+        await addListed(tx, job, part.listed, applicable)
+        continue
+      }
+      const scope = narrowed(applicable, part.resourceType)
+      const resolved = await addSelectedOperations(tx, job.job, job.organization, conditionOf(part, compile), scope)
+      added += resolved.added
+      // A filter selects what the operation applies to; a tag names entities, and a job never covers fewer in silence.
+      if ('tag' in part) {
+        job.refused = addRefusals(job.refused, { notAllowed: { ids: resolved.refused, count: resolved.refusedCount } })
+      }
+    }
+    job.unresolved = []
+    await countScheduled(tx, job.job, added)
+    await updateJob(tx, job)
+  }
+
+  return async (now, signal) => {
+    const jobs = await unresolvedJobs(database, now, JOBS_PER_TURN)
+    for (const job of jobs) {
+      if (signal.aborted) return now
+      await database.transaction(tx => resolve(tx, job))
+      onCommit()
+    }
+    return jobs.length === JOBS_PER_TURN ? now : null
+  }
+}

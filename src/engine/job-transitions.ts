@@ -1,0 +1,114 @@
+/**
+ * Moves one locked job along its lifecycle: activates, starts, pauses, resumes, stops and cancels it, in the caller's
+ * transaction. Refuses to be called without the job's row locked.
+ */
+import { DroverError } from '../domain/errors.ts'
+import { decideJob, type JobEvent, type JobStatus } from '../domain/job.ts'
+import {
+  drainReserve,
+  effectiveTime,
+  placesReached,
+  scatteringWarnings,
+  spread,
+  spreadLeft,
+} from '../domain/scattering.ts'
+import { noSchedule, parseSchedule, type Schedule, startAt, stopAt, stopBeforeStart } from '../domain/schedule.ts'
+import { firstReadyPlaces, holdLaunchGate } from '../store/claims.ts'
+import type { Transaction } from '../store/database.ts'
+import { type StoredJob, updateJob } from '../store/jobs.ts'
+import { rankOperations } from '../store/targets.ts'
+import { launchingOf } from './job-launching.ts'
+import type { JobNotices } from './job-settling.ts'
+
+/** The schedule of a stored job, which was found valid when it was asked. */
+export function scheduleOf(job: Pick<StoredJob, 'request'>): Schedule {
+  const read = parseSchedule(job.request.schedule)
+  return read.ok ? read.value : noSchedule
+}
+
+/** Decides, and throws where the lifecycle refuses. */
+export function decideOrRefuse(job: StoredJob, event: JobEvent): ReturnType<typeof decideJob> & { to: JobStatus } {
+  const decision = decideJob(job.status, event)
+  if (decision.to === 'refused') throw new DroverError('jobTransition')
+  return { ...decision, to: decision.to }
+}
+
+/** Activates an IDLE job: dates it, and has it wait for its start. Throws where its stop lies before it could start. */
+export function activate(job: StoredJob, now: Date): void {
+  const schedule = scheduleOf(job)
+  const [problem] = stopBeforeStart(schedule, now.getTime(), 'job.request.schedule')
+  if (problem) throw new DroverError('invalidField', [{ name: problem.path }], `${problem.path} ${problem.message}.`)
+  const { to } = decideOrRefuse(job, 'activateLater')
+  const starts = startAt(schedule, now.getTime())
+  job.status = to
+  job.activatedAt = now
+  job.startAt = new Date(starts)
+  const stops = schedule.stop?.kind === 'date' ? schedule.stop.at : null
+  job.stopAt = stops === null ? null : new Date(stops)
+  job.request = { ...job.request, active: true }
+}
+
+/** Starts a SCHEDULED, resolved job: ranks its operations, plans its places, and tells that it started. */
+export async function start(tx: Transaction, job: StoredJob, notices: JobNotices, now: Date): Promise<void> {
+  const schedule = scheduleOf(job)
+  const { scattering, window } = schedule
+  const strategy = scattering?.strategy ?? null
+  job.places = await rankOperations(tx, job.job, strategy ? strategy.factor : null)
+  job.status = decideOrRefuse(job, 'startReached').to
+  job.startedAt = now
+  job.launchAt = now
+  const stops = stopAt(schedule, now.getTime())
+  job.stopAt = stops === null ? null : new Date(stops)
+  const effectiveMs = effectiveTime(window, now.getTime(), stops)
+  const reserveMs = drainReserve(effectiveMs, job.ackTimeoutMs, job.timeoutMs)
+  job.spreadMs = spread(effectiveMs, reserveMs, scattering?.maxSpread ?? 0)
+  const rateWarnings = scatteringWarnings(job.places, job.spreadMs, scattering?.warningMaxRate ?? null)
+  job.warnings = [
+    ...job.warnings.filter(({ code }) => code !== 'rate-above-maximum'),
+    ...rateWarnings.map(w => ({ ...w })),
+  ]
+  await updateJob(tx, job)
+  await notices.started(tx, [job], now)
+}
+
+/** Pauses a job: once this is committed nothing of it is launched. */
+export async function pause(tx: Transaction, job: StoredJob): Promise<void> {
+  job.status = decideOrRefuse(job, 'deactivate').to
+  job.request = { ...job.request, active: false }
+  if (job.launchAt) await holdLaunchGate(tx)
+  await updateJob(tx, job)
+}
+
+/** Resumes a paused job: what became overdue is spread anew over what is left of the spread. */
+export async function resume(tx: Transaction, job: StoredJob, now: Date): Promise<void> {
+  job.status = decideOrRefuse(job, 'activateNow').to
+  job.request = { ...job.request, active: true }
+  await spreadOverdue(tx, job, now)
+  await updateJob(tx, job)
+}
+
+/** Opens the second lane for the places that passed while nothing could be launched. */
+export async function spreadOverdue(tx: Transaction, job: StoredJob, now: Date): Promise<void> {
+  if (job.spreadMs === 0 || !job.launchAt) return
+  const { window } = scheduleOf(job)
+  const launching = launchingOf({ ...job, launchAt: job.launchAt, window: job.request.schedule.window })
+  const reached = placesReached(job.spreadMs, job.places, launching.launchAt, window, now.getTime())
+  const first = (await firstReadyPlaces(tx, [job.job])).get(job.job) ?? reached
+  if (first >= reached) return
+  job.overdueFrom = first
+  job.overduePlaces = reached
+  job.overdueAt = now
+  job.overdueMs = spreadLeft(job.spreadMs, launching.launchAt, window, now.getTime())
+}
+
+/** Closes a job for good: its operations are cancelled from here on. */
+export async function beginCancel(
+  tx: Transaction,
+  job: StoredJob,
+  event: Extract<JobEvent, 'userCancel' | 'stopReached'>,
+): Promise<void> {
+  job.status = decideOrRefuse(job, event).to
+  if (job.launchAt) await holdLaunchGate(tx)
+  job.unresolved = []
+  await updateJob(tx, job)
+}

@@ -1,0 +1,280 @@
+/**
+ * The use cases of jobs: create, change, cancel. Each is one transaction; what it answered is kept. Refuses to know the wire and
+ * to launch anything by itself. Serves: Endpoints (Jobs), Rules for PUT, Rules for DELETE.
+ */
+import { type Caller, mayExecute } from '../domain/caller.ts'
+import { DroverError } from '../domain/errors.ts'
+import type { JobChange, JobRequest } from '../domain/job.ts'
+import { stopBeforeStart } from '../domain/schedule.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import { findIdempotent, keepIdempotent } from '../store/idempotency.ts'
+import { insertJob, type JobRow, lockJobs, readCounters, readJob, type StoredJob, updateJob } from '../store/jobs.ts'
+import type { Applicability } from '../store/targets.ts'
+import type { JobNotices, JobSettling } from './job-settling.ts'
+import { addListed, removeTargets, unresolvedOf } from './job-targets.ts'
+import { activate, beginCancel, decideOrRefuse, pause, resume, scheduleOf, start } from './job-transitions.ts'
+import { cancelChunk } from './operation-canceller.ts'
+
+/** What jobs need to know of an operation type. */
+export interface ExecutableType {
+  readonly name: string
+  readonly profiles: readonly string[] | null
+  readonly applicability: Applicability
+}
+
+export interface JobsParts {
+  readonly database: Database
+  readonly now: () => Date
+  readonly nextNumber: () => bigint
+  readonly notices: JobNotices
+  readonly settling: JobSettling
+  readonly findType: (db: Transaction, organization: number, name: string) => Promise<ExecutableType | undefined>
+  /** validates and fills in defaults; throws a DroverError that names the fields */
+  readonly judgeParameters: (
+    organization: number,
+    name: string,
+    parameters: Readonly<Record<string, unknown>>,
+  ) => Promise<Record<string, unknown>>
+  /** throws where a callback's address may not be called */
+  readonly judgeFilter: (filter: Readonly<Record<string, unknown>>) => void
+  /** open operations that a DELETE may cancel before it answers */
+  readonly cancelAtOnceMax: number
+  /** wakes the loops: something became due, or counters changed */
+  readonly onCommit: () => void
+}
+
+export interface CreateOptions {
+  readonly idempotencyKey?: string
+  /** tells a repeat from another request under the same key */
+  readonly requestHash?: string
+}
+
+export interface Jobs {
+  /** Creates a job, and starts it where it is to start at once. Throws a DroverError for everything a client can mend. */
+  create(caller: Caller, request: JobRequest, options?: CreateOptions): Promise<JobRow>
+  /** Changes a job as PUT allows: fields first, then `active`. */
+  change(caller: Caller, job: bigint, change: JobChange): Promise<JobRow>
+  /** Begins to cancel a job; a small one that launched nothing is cancelled when this resolves. */
+  cancel(caller: Caller, job: bigint): Promise<JobRow>
+}
+
+const IDEMPOTENCY_MS = 24 * 3_600_000
+
+export function createJobs(parts: JobsParts): Jobs {
+  const { database, now, settling, onCommit } = parts
+
+  async function executable(tx: Transaction, caller: Caller, name: string): Promise<ExecutableType> {
+    const type = await parts.findType(tx, caller.organization, name)
+    if (!type) throw new DroverError('noOperationType', [{ name: 'job.request.name', value: name }])
+    if (!mayExecute(caller.profile, type.profiles)) throw new DroverError('forbidden')
+    return type
+  }
+
+  async function judged(caller: Caller, request: JobRequest): Promise<JobRequest> {
+    const judge = (own: Readonly<Record<string, unknown>>) =>
+      parts.judgeParameters(caller.organization, request.name, own)
+    const { append } = request.target
+    const filter = append?.filter ?? request.target.filter
+    if (filter) parts.judgeFilter(filter)
+    const parameters = await judge(request.parameters)
+    if (!append?.entitiesWithParameters) return { ...request, parameters }
+    const entitiesWithParameters = await Promise.all(
+      append.entitiesWithParameters.map(async each => ({ id: each.id, parameters: await judge(each.parameters) })),
+    )
+    return { ...request, parameters, target: { ...request.target, append: { ...append, entitiesWithParameters } } }
+  }
+
+  async function create(
+    caller: Caller,
+    asked: JobRequest,
+    { idempotencyKey, requestHash }: CreateOptions = {},
+  ): Promise<JobRow> {
+    const at = now()
+    const number = parts.nextNumber()
+    const stored = await database.transaction(async tx => {
+      if (idempotencyKey !== undefined) {
+        const known = await findIdempotent(tx, caller, idempotencyKey, new Date(at.getTime() - IDEMPOTENCY_MS))
+        if (known && known.requestHash !== (requestHash ?? '')) {
+          throw new DroverError('invalidField', [{ name: 'Idempotency-Key' }], 'This key was used for another request.')
+        }
+        if (known) return known.job
+        await keepIdempotent(tx, caller, idempotencyKey, requestHash ?? '', number, at)
+      }
+      const type = await executable(tx, caller, asked.name)
+      const request = await judged(caller, asked)
+      await store(tx, newJob(number, caller, request, null, at), request.active, type, at)
+      return number
+    })
+    onCommit()
+    return await read(caller.organization, stored)
+  }
+
+  async function store(
+    tx: Transaction,
+    job: StoredJob,
+    active: boolean,
+    type: ExecutableType,
+    at: Date,
+  ): Promise<void> {
+    const { request } = job
+    const selection = { ...(request.target.filter && { filter: request.target.filter }), ...request.target.append }
+    job.unresolved = unresolvedOf(selection, request.resourceType)
+    const [problem] = stopBeforeStart(scheduleOf(job), at.getTime(), 'job.request.schedule')
+    if (problem) throw new DroverError('invalidField', [{ name: problem.path }], `${problem.path} ${problem.message}.`)
+    await insertJob(tx, job)
+    const listed = (selection.entities?.length ?? 0) + (selection.entitiesWithParameters?.length ?? 0)
+    const added = await addListed(tx, job, selection, type.applicability)
+    if (listed > 0 && added === 0) throw new DroverError('noTarget', refusalContext(job))
+    if (active) {
+      activate(job, at)
+      if (job.unresolved.length === 0 && job.startAt! <= at) {
+        await start(tx, job, parts.notices, at)
+        return
+      }
+    }
+    await updateJob(tx, job)
+  }
+
+  async function change(caller: Caller, number: bigint, asked: JobChange): Promise<JobRow> {
+    const at = now()
+    await database.transaction(async tx => {
+      const job = await locked(tx, caller, number)
+      const { active, ...fields } = asked
+      if (Object.keys(fields).length > 0) await changeFields(tx, caller, job, fields, at)
+      if (active === true) await switchOn(tx, job, at)
+      if (active === false) await pause(tx, job)
+    })
+    onCommit()
+    return await read(caller.organization, number)
+  }
+
+  async function changeFields(
+    tx: Transaction,
+    caller: Caller,
+    job: StoredJob,
+    { target, schedule, ...plain }: Omit<JobChange, 'active'>,
+    at: Date,
+  ): Promise<void> {
+    decideOrRefuse(job, 'change')
+    job.request = {
+      ...job.request,
+      ...plain,
+      ...(schedule && { schedule: { ...job.request.schedule, ...schedule } }),
+    }
+    if (schedule) {
+      const [problem] = stopBeforeStart(scheduleOf(job), at.getTime(), 'job.request.schedule')
+      if (problem)
+        throw new DroverError('invalidField', [{ name: problem.path }], `${problem.path} ${problem.message}.`)
+    }
+    if (target) {
+      if (job.request.target.filter || job.request.target.append?.filter) {
+        throw new DroverError(
+          'forbiddenField',
+          [{ name: 'job.request.target' }],
+          'The target of a filter cannot be changed.',
+        )
+      }
+      const type = await executable(tx, caller, job.name)
+      if (target.remove) await removeTargets(tx, job, target.remove)
+      if (target.append) {
+        const judgedRequest = await judged(caller, { ...job.request, target: { append: target.append } })
+        const append = judgedRequest.target.append!
+        await addListed(tx, job, append, type.applicability)
+        job.unresolved = [...job.unresolved, ...unresolvedOf(append, job.request.resourceType)]
+      }
+    }
+    await updateJob(tx, job)
+  }
+
+  async function switchOn(tx: Transaction, job: StoredJob, at: Date): Promise<void> {
+    if (job.status === 'PAUSED') return await resume(tx, job, at)
+    if (job.status !== 'IDLE') {
+      decideOrRefuse(job, 'activateNow')
+      return
+    }
+    const open = (await readCounters(tx, [job.job])).get(job.job)!.scheduled
+    if (open === 0 && job.unresolved.length === 0) throw new DroverError('noTarget', refusalContext(job))
+    activate(job, at)
+    if (job.unresolved.length === 0 && job.startAt! <= at) await start(tx, job, parts.notices, at)
+    else await updateJob(tx, job)
+  }
+
+  async function cancel(caller: Caller, number: bigint): Promise<JobRow> {
+    const at = now()
+    await database.transaction(async tx => {
+      const job = await locked(tx, caller, number)
+      if (job.status.startsWith('CANCELLING')) return
+      await beginCancel(tx, job, 'userCancel')
+      const counters = (await readCounters(tx, [number])).get(number)!
+      const launched = counters.pending_execution + counters.waiting_for_connection + counters.started
+      if (launched === 0 && counters.scheduled <= parts.cancelAtOnceMax) {
+        await cancelChunk(tx, number, 'userCancel', at, 0, parts.cancelAtOnceMax)
+        await settling.settle(tx, [number], at)
+      }
+    })
+    onCommit()
+    return await read(caller.organization, number)
+  }
+
+  async function locked(tx: Transaction, caller: Caller, number: bigint): Promise<StoredJob> {
+    const [job] = await lockJobs(tx, [number])
+    if (!job || job.organization !== caller.organization) throw new DroverError('unknown', [{ name: 'jobId' }])
+    return job
+  }
+
+  async function read(organization: number, number: bigint): Promise<JobRow> {
+    const job = await readJob(database, organization, number)
+    if (!job) throw new DroverError('unknown', [{ name: 'jobId' }])
+    return job
+  }
+
+  return { create, change, cancel }
+}
+
+/** A job as it is before anything happened to it. */
+export function newJob(
+  number: bigint,
+  caller: Pick<Caller, 'email' | 'organization'>,
+  request: JobRequest,
+  task: bigint | null,
+  at: Date,
+): StoredJob {
+  const { ackTimeout, timeout, retries, retriesDelay, retryResultList } = request.operationParameters
+  const forEver = ackTimeout === 0 && request.schedule.stop === undefined
+  return {
+    job: number,
+    organization: caller.organization,
+    task,
+    name: request.name,
+    userEmail: caller.email,
+    request: { ...request, active: false },
+    status: 'IDLE',
+    unresolved: [],
+    refused: {},
+    warnings: forEver ? [{ code: 'waits-forever' }] : [],
+    createdAt: at,
+    activatedAt: null,
+    startedAt: null,
+    finishedAt: null,
+    startAt: null,
+    stopAt: null,
+    ackTimeoutMs: ackTimeout,
+    timeoutMs: timeout,
+    retries,
+    retriesDelayMs: retriesDelay,
+    retryResults: retryResultList,
+    places: 0,
+    spreadMs: 0,
+    launchAt: null,
+    overdueFrom: 0,
+    overduePlaces: 0,
+    overdueAt: null,
+    overdueMs: 0,
+    errorCode: null,
+    errorDescription: null,
+  }
+}
+
+function refusalContext(job: StoredJob): { name: string; value: unknown }[] {
+  return Object.entries(job.refused).map(([name, value]) => ({ name, value }))
+}

@@ -1,0 +1,261 @@
+/**
+ * Launches what is due: shares the free send slots, claims by place, takes live slots, and hands the requests to their senders
+ * after the commit. Refuses to know why a place is reached, and never claims more than can be sent now.
+ */
+import { shareSlots } from '../domain/fairness.ts'
+import { chooseFlow, type Flow, functionOf } from '../domain/flow.ts'
+import { operationId } from '../domain/identity.ts'
+import { FIRST_PLACE, type Launching, nextReachAt, reachedRanges } from '../domain/launching.ts'
+import {
+  type ClaimRange,
+  claimReady,
+  enterLaunchGate,
+  freeLiveSlots,
+  type LaunchingJob,
+  launchingJobs,
+  takeLiveSlots,
+} from '../store/claims.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import { type JobContent, readJobContents } from '../store/job-contents.ts'
+import { type DeviceNumbers, type LaunchSubject, readLaunchSubjects } from '../store/operation-devices.ts'
+import { armTimers } from '../store/operation-timers.ts'
+import { keyText, type OperationRow, readOpenOperations } from '../store/operations.ts'
+import type { OperationRequest } from './connector.ts'
+import { launchingOf } from './job-launching.ts'
+import type { Happening } from './operation-draft.ts'
+import { applyHappenings } from './operation-transitions.ts'
+import type { RequestSender } from './request-sender.ts'
+
+/** Most jobs looked at in one turn; with more, turns go round. */
+const JOBS_PER_TURN = 500
+/** How long the remembered places of the last claims are trusted. */
+const LOW_TRUSTED_MS = 3_000
+/** When what this node claimed is looked after by whoever comes first. */
+const SEND_TIMER_MS = 5_000
+/** How soon to look for free send slots again. */
+const NO_SLOTS_PAUSE_MS = 20
+
+export interface DispatcherParts {
+  readonly database: Database
+  readonly sender: RequestSender
+  readonly node: number
+  readonly openKey: (sealed: Buffer) => string
+  /** devices for which operations wait from now on */
+  readonly onWaiting: (devices: readonly DeviceNumbers[]) => void
+  readonly onCommit: () => void
+}
+
+/** One turn: claims and sends what is due; answers when there is more to reach, `now` where slots or jobs were left over. */
+export function createOperationDispatch(parts: DispatcherParts): (now: Date) => Promise<Date | null> {
+  const { database, sender } = parts
+  const lows = new Map<bigint, number>()
+  let lowsForgottenAt = 0
+  // Where the round over many jobs has got to, and when the jobs seen in it reach more places.
+  let after = 0n
+  let nextAt: number | null = null
+
+  async function turn(now: Date): Promise<Date | null> {
+    const slots = sender.capacity()
+    if (slots === 0) return new Date(now.getTime() + NO_SLOTS_PAUSE_MS)
+    if (now.getTime() - lowsForgottenAt > LOW_TRUSTED_MS) {
+      lows.clear()
+      lowsForgottenAt = now.getTime()
+    }
+    const claim = await database.transaction(tx => claimTurn(tx, parts, after, slots, lows, now))
+    if (claim.claimed === 0) lows.clear()
+    for (const [job, low] of claim.lows) lows.set(job, low)
+    sender.send(claim.requests)
+    if (claim.waiting.length > 0) parts.onWaiting(claim.waiting)
+    if (claim.claimed > 0) parts.onCommit()
+    const roundEnded = claim.jobs < JOBS_PER_TURN
+    nextAt = after === 0n ? claim.nextAt : earlier(nextAt, claim.nextAt)
+    after = roundEnded ? 0n : claim.last
+    return claim.claimed > 0 || !roundEnded ? now : nextAt === null ? null : new Date(nextAt)
+  }
+  return turn
+}
+
+function earlier(a: number | null, b: number | null): number | null {
+  return a === null ? b : b === null ? a : Math.min(a, b)
+}
+
+interface Turn {
+  readonly requests: readonly (OperationRequest & { readonly flow: Flow })[]
+  /** devices for which operations began to wait */
+  readonly waiting: readonly DeviceNumbers[]
+  readonly lows: ReadonlyMap<bigint, number>
+  readonly claimed: number
+  /** jobs looked at, and the last of them */
+  readonly jobs: number
+  readonly last: bigint
+  readonly nextAt: number | null
+}
+
+async function claimTurn(
+  tx: Transaction,
+  parts: DispatcherParts,
+  after: bigint,
+  slots: number,
+  lows: ReadonlyMap<bigint, number>,
+  now: Date,
+): Promise<Turn> {
+  await enterLaunchGate(tx)
+  const jobs = await launchingJobs(tx, after, JOBS_PER_TURN)
+  const launchings = new Map(jobs.map(job => [job.job, launchingOf(job)]))
+  const ranges = rangesOf(jobs, launchings, slots, lows, now)
+  const claimed = await claimReady(tx, ranges)
+  const nextAts = [...launchings.values()].map(launching => nextReachAt(launching, now.getTime()))
+  const turn = {
+    claimed: claimed.length,
+    jobs: jobs.length,
+    last: jobs.at(-1)?.job ?? 0n,
+    nextAt: nextAts.reduce(earlier, null),
+  }
+  if (claimed.length === 0) return { ...turn, requests: [], waiting: [], lows: new Map() }
+
+  const newLows = new Map<bigint, number>()
+  for (const { job, place } of claimed) {
+    if (place !== FIRST_PLACE) newLows.set(job, Math.max(place, newLows.get(job) ?? 0))
+  }
+  const rows = await readOpenOperations(tx, claimed)
+  const launched = await launch(tx, parts, rows, now)
+  return { ...turn, ...launched, lows: newLows }
+}
+
+/** The reached ranges of the jobs with their shares of the slots, and no lower than was claimed before. */
+function rangesOf(
+  jobs: readonly LaunchingJob[],
+  launchings: ReadonlyMap<bigint, Launching>,
+  slots: number,
+  lows: ReadonlyMap<bigint, number>,
+  now: Date,
+): ClaimRange[] {
+  const open = jobs
+    .map(job => ({ job, ranges: reachedRanges(launchings.get(job.job)!, now.getTime()) }))
+    .filter(({ ranges }) => ranges.length > 0)
+  const quotas = shareSlots(
+    slots,
+    open.map(({ job }) => job),
+  )
+  return open.flatMap(({ job, ranges }, index) => {
+    const quota = quotas[index]!
+    if (quota === 0) return []
+    return ranges.map(range => {
+      // Only the last lane is claimed in order of place, so only it can be remembered.
+      const low = range === ranges.at(-1) ? Math.max(range.low, lows.get(job.job) ?? 0) : range.low
+      return { job: job.job, low, reached: range.reached, quota }
+    })
+  })
+}
+
+/** Judges claimed operations, takes their live slots and moves them on; answers what is to be sent. */
+async function launch(
+  tx: Transaction,
+  parts: DispatcherParts,
+  rows: readonly OperationRow[],
+  now: Date,
+): Promise<Pick<Turn, 'requests' | 'waiting'>> {
+  const due = rows.filter(row => row.status === 'PENDING' || row.status === 'QUEUED')
+  const subjects = new Map((await readLaunchSubjects(tx, due)).map(subject => [keyText(subject), subject]))
+  const contents = await readJobContents(tx, [...new Set(due.map(row => row.job))])
+  const flows = new Map<string, Flow>()
+  const happenings: Happening[] = []
+  const wanting: OperationRow[] = []
+  for (const row of due) {
+    const subject = subjects.get(keyText(row))
+    const flow = subject && flowOf(subject)
+    if (flow) flows.set(keyText(row), flow)
+    if (row.status === 'QUEUED') continue
+    const content = contents.get(row.job)!
+    if (!subject || !applies(content, subject)) happenings.push({ key: row, seen: 'refusedAtLaunch' })
+    else if (!flow)
+      happenings.push({ key: row, seen: 'unsupportedAtLaunch', description: 'No device carries this entity.' })
+    else if (row.startedAt === null) wanting.push(row)
+    else happenings.push({ key: row, seen: 'launch' })
+  }
+  const free = new Set(
+    (
+      await takeLiveSlots(
+        tx,
+        wanting.map(row => ({ ...row, name: contents.get(row.job)!.name })),
+      )
+    ).map(keyText),
+  )
+  for (const row of wanting) happenings.push({ key: row, seen: free.has(keyText(row)) ? 'launch' : 'slotTaken' })
+  for (const row of due)
+    if (flows.get(keyText(row)) === 'pull') happenings.push({ key: row, seen: 'away', flow: 'pull' })
+
+  const { written } = await applyHappenings(tx, happenings, now, due)
+  const moved = new Map(written.map(row => [keyText(row), row]))
+  // A slot whose operation was cancelled under the claim would be held for ever.
+  await freeLiveSlots(
+    tx,
+    wanting.filter(row => free.has(keyText(row)) && !moved.has(keyText(row))),
+  )
+  const resent = due.filter(row => row.status === 'QUEUED' && !moved.has(keyText(row)))
+  const queued = [...written, ...resent].filter(row => row.status === 'QUEUED' && flows.has(keyText(row)))
+  await armTimers(
+    tx,
+    queued.map(key => ({ key, dueAt: new Date(now.getTime() + SEND_TIMER_MS), duty: 'send', node: parts.node })),
+  )
+  return {
+    requests: queued.map(row => requestOf(row, subjects.get(keyText(row))!, contents.get(row.job)!, parts, flows)),
+    waiting: written
+      .filter(row => row.status === 'WAITING_FOR_CONNECTION')
+      .map(row => subjects.get(keyText(row))!)
+      .map(subject => ({ partition: subject.devicePartition!, entity: subject.device! })),
+  }
+}
+
+function flowOf(subject: LaunchSubject): Flow | undefined {
+  if (subject.deviceId === null) return undefined
+  const { flow, mqttConnected, url, address } = subject
+  return chooseFlow({ flow, mqttConnected, addressed: url !== null || address !== null })
+}
+
+function applies(content: JobContent, subject: LaunchSubject): boolean {
+  return (
+    content.resourceTypes?.includes(subject.resourceType) === true &&
+    (content.models.length === 0 || (subject.model !== null && content.models.includes(subject.model)))
+  )
+}
+
+function requestOf(
+  row: OperationRow,
+  subject: LaunchSubject,
+  content: JobContent,
+  parts: Pick<DispatcherParts, 'openKey'>,
+  flows: ReadonlyMap<string, Flow>,
+): OperationRequest & { flow: Flow } {
+  return { ...operationRequest(row, subject, content, parts.openKey), flow: flows.get(keyText(row))! }
+}
+
+/** The request that goes to a device for an operation. */
+export function operationRequest(
+  row: OperationRow,
+  subject: LaunchSubject,
+  content: JobContent,
+  openKey: (sealed: Buffer) => string,
+): OperationRequest {
+  const functionName = functionOf(subject.flow)
+  return {
+    key: { job: row.job, partition: row.partition, entity: row.entity },
+    id: operationId(row),
+    name: content.name,
+    parameters: row.parameters ?? content.parameters,
+    launchedAt: (row.launchedAt ?? row.startedAt)!.getTime(),
+    exchangeMs: content.ackTimeoutMs > 0 ? content.ackTimeoutMs : content.timeoutMs,
+    ...(subject.deviceId !== subject.entityId && { entityId: subject.entityId }),
+    device: {
+      organization: content.organization,
+      deviceId: subject.deviceId!,
+      partition: subject.devicePartition!,
+      entity: subject.device!,
+      parametersAs: subject.parametersAs,
+      ...(subject.url !== null && { url: subject.url }),
+      ...(subject.address !== null && { address: subject.address }),
+      ...(subject.apiKeySealed && { apiKey: openKey(subject.apiKeySealed) }),
+      ...(functionName !== undefined && { functionName }),
+    },
+  }
+}

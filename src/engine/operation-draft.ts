@@ -1,0 +1,247 @@
+/**
+ * One operation in memory while a batch is decided: what happens to it is applied in order, and what it has become is written as
+ * one row. Refuses to touch the database.
+ */
+import type { Counter } from '../domain/counters.ts'
+import type { Flow } from '../domain/flow.ts'
+import type { OperationKey } from '../domain/identity.ts'
+import { type Decision, decide, type OperationEvent, type OperationResult, phaseOf } from '../domain/operation.ts'
+import {
+  deviceResult,
+  nameObservation,
+  nameWord,
+  type Observation,
+  type OperationRules,
+  type OperationState,
+} from '../domain/operation-event.ts'
+import { mergeSteps, type ReportedStep } from '../domain/step.ts'
+import type { EndedOperationRow } from '../store/ended-operations.ts'
+import type { KeptMessage, OperationRow, PastAttempt } from '../store/operations.ts'
+
+/** What a device said of an operation. */
+export interface Word {
+  readonly resultCode?: string
+  readonly description?: string
+  readonly steps: readonly ReportedStep[]
+  /** the message's own time, epoch ms */
+  readonly timestamp?: number
+  readonly raw?: string
+}
+
+/** Something that happened to one operation. */
+export interface Happening {
+  readonly key: OperationKey
+  readonly word?: Word
+  readonly seen?: Observation
+  /** what is known of it in words, or which way it went */
+  readonly description?: string
+  readonly flow?: Flow
+}
+
+/** How the world answers a happening: taken (also where it changed nothing), filed as a stray, or nothing to answer to. */
+export type Answer = 'taken' | 'stray' | 'unknown'
+
+/** What a batch has to do about an operation beside writing it. */
+export interface Consequences {
+  enqueue: boolean
+  retry: boolean
+  deadline: boolean
+}
+
+const KEPT_MESSAGES_MAX = 20
+const KEPT_MESSAGE_CHARACTERS = 4_000
+
+/** What a retried attempt came to, where the device did not say. */
+const OBSERVED_RESULTS: Partial<Record<Observation, OperationResult>> = {
+  deadlineOver: 'ERROR_TIMEOUT',
+  unreachable: 'ERROR_TIMEOUT',
+  deviceFailed: 'ERROR_PROCESSING',
+  deviceRefused: 'NOT_SUPPORTED',
+  slotTaken: 'ALREADY_IN_PROGRESS',
+}
+
+/** An open operation on its way through a batch. */
+export class OperationDraft {
+  readonly before: OperationRow
+  readonly row: OperationRow
+  readonly rules: OperationRules
+  readonly jobClosing: boolean
+  /** set once it has ended */
+  end: { result: OperationResult; counter: Counter } | null = null
+  changed = false
+  detailChanged = false
+  readonly consequences: Consequences = { enqueue: false, retry: false, deadline: false }
+
+  constructor(before: OperationRow, rules: OperationRules, jobClosing: boolean) {
+    this.before = before
+    this.row = { ...before }
+    this.rules = rules
+    this.jobClosing = jobClosing
+  }
+
+  state(): OperationState {
+    const everLaunched = this.row.startedAt !== null
+    const phase = phaseOf(this.row.status, everLaunched)
+    return { phase, attempt: this.row.attempt, everLaunched, jobClosing: this.jobClosing }
+  }
+
+  /** Applies a happening; throws where the lifecycle has no row for it. */
+  apply(happening: Happening, now: Date): Answer {
+    const { word, seen } = happening
+    const event = word
+      ? nameWord(this.state(), this.rules, { resultCode: word.resultCode, steps: word.steps.length })
+      : nameObservation(this.state(), this.rules, seen!)
+    if (event === undefined) return 'unknown'
+    if (event === 'stray' && !word) return 'taken'
+    const result = word?.resultCode === undefined ? undefined : deviceResult(word.resultCode)
+    const decision = decide(this.state().phase, event, result)
+    if (decision.effects.includes('file')) return 'stray'
+    const outcome = result ?? (seen && OBSERVED_RESULTS[seen]) ?? 'ERROR_TIMEOUT'
+    this.#carryOut(event, decision, happening, outcome, now)
+    return 'taken'
+  }
+
+  #carryOut(
+    event: OperationEvent,
+    decision: Decision,
+    happening: Happening,
+    outcome: OperationResult,
+    now: Date,
+  ): void {
+    const { row, rules } = this
+    const { word } = happening
+    const between = this.state().phase === 'BETWEEN_ATTEMPTS'
+    if (decision.status !== row.status || decision.effects.length > 0 || event === 'handedOut') this.changed = true
+    if (decision.effects.includes('keepSteps') && word) this.#keepWord(word, between, now)
+
+    for (const effect of decision.effects) {
+      if (effect === 'awaitAcknowledgement') row.deadlineAt = after(now, rules.ackTimeoutMs)
+      if (effect === 'awaitAnswer' && rules.ackTimeoutMs === 0) row.deadlineAt ??= after(now, rules.timeoutMs)
+      if (effect === 'awaitEnd' && (rules.ackTimeoutMs > 0 || row.deadlineAt === null)) {
+        row.deadlineAt = after(now, rules.timeoutMs)
+      }
+      if (effect === 'enqueue') this.consequences.enqueue = true
+      if (effect === 'retryLater') this.#retryLater(event, happening, outcome, now)
+    }
+    if (event === 'launch') {
+      row.attempt += 1
+      row.startedAt ??= now
+      row.launchedAt = now
+      row.flow = null
+    }
+    if (event === 'sent' || event === 'handedOut' || word) row.heardAt = now
+    if (happening.flow && event !== 'stray') row.flow = happening.flow
+    row.status = decision.status
+    this.consequences.deadline = row.deadlineAt !== null && row.deadlineAt !== this.before.deadlineAt
+    if (decision.result && decision.counter) {
+      this.end = { result: decision.result, counter: decision.counter }
+      if (between) this.#takeBackPastAttempt()
+      const description = word ? word.description : happening.description
+      if (description !== undefined) row.description = description
+    }
+  }
+
+  #keepWord(word: Word, between: boolean, now: Date): void {
+    const { row } = this
+    const messageAt = word.timestamp ?? now.getTime()
+    if (word.steps.length > 0) {
+      const past = between ? row.attempts?.at(-1) : undefined
+      if (past) {
+        const grown: PastAttempt = { ...past, steps: mergeSteps(past.steps, word.steps, messageAt) }
+        row.attempts = [...row.attempts!.slice(0, -1), grown]
+      } else {
+        row.steps = mergeSteps(row.steps ?? [], word.steps, messageAt)
+      }
+      this.detailChanged = true
+    }
+    if (word.description !== undefined && word.description !== '') {
+      row.description = word.description
+      this.detailChanged = true
+    }
+    if (word.raw !== undefined && (word.steps.length > 0 || word.resultCode !== undefined)) {
+      const kept: KeptMessage = {
+        at: now.toISOString(),
+        attempt: row.attempt,
+        raw: word.raw.slice(0, KEPT_MESSAGE_CHARACTERS),
+      }
+      row.messages = [...(row.messages ?? []), kept].slice(-KEPT_MESSAGES_MAX)
+      this.detailChanged = true
+    }
+  }
+
+  #retryLater(event: OperationEvent, happening: Happening, outcome: OperationResult, now: Date): void {
+    const { row } = this
+    if (event === 'postpone') row.attempt += 1
+    const description = happening.word ? happening.word.description : happening.description
+    const past: PastAttempt = {
+      attempt: row.attempt,
+      startedAt: (row.launchedAt ?? now).toISOString(),
+      endedAt: now.toISOString(),
+      result: outcome,
+      ...(description !== undefined && { description }),
+      steps: row.steps ?? [],
+    }
+    row.attempts = [...(row.attempts ?? []), past]
+    row.steps = null
+    row.description = null
+    row.deadlineAt = null
+    this.detailChanged = true
+    this.consequences.enqueue = false
+    this.consequences.retry = true
+  }
+
+  /** An answer to the attempt that was given up makes it the last one after all. */
+  #takeBackPastAttempt(): void {
+    const { row } = this
+    const past = row.attempts?.at(-1)
+    if (!past) return
+    row.steps = past.steps.length > 0 ? [...past.steps] : null
+    row.attempts = row.attempts!.length > 1 ? row.attempts!.slice(0, -1) : null
+  }
+}
+
+/** An ended operation to which a device still speaks. */
+export class EndedDraft {
+  readonly before: EndedOperationRow
+  readonly row: EndedOperationRow
+  changed = false
+
+  constructor(before: EndedOperationRow) {
+    this.before = before
+    this.row = { ...before }
+  }
+
+  apply({ word }: Happening, rules: OperationRules, now: Date): Answer {
+    if (!word) return 'taken'
+    const { row } = this
+    const state = {
+      phase: row.status,
+      attempt: row.attempt,
+      everLaunched: row.startedAt !== null,
+      jobClosing: true,
+    }
+    const event = nameWord(state, rules, { resultCode: word.resultCode, steps: word.steps.length })
+    if (event === undefined) return 'unknown'
+    const decision = decide(
+      row.status,
+      event,
+      word.resultCode === undefined ? undefined : deviceResult(word.resultCode),
+    )
+    if (!decision.result || !decision.counter) return 'stray'
+    if (word.steps.length > 0) row.steps = mergeSteps(row.steps ?? [], word.steps, word.timestamp ?? now.getTime())
+    if (word.raw !== undefined) {
+      const kept = { at: now.toISOString(), attempt: row.attempt, raw: word.raw.slice(0, KEPT_MESSAGE_CHARACTERS) }
+      row.messages = [...(row.messages ?? []), kept].slice(-KEPT_MESSAGES_MAX)
+    }
+    row.description = word.description ?? row.description
+    row.status = decision.status
+    row.result = decision.result
+    row.counter = decision.counter
+    this.changed = true
+    return 'taken'
+  }
+}
+
+function after(now: Date, spanMs: number): Date | null {
+  return spanMs > 0 ? new Date(now.getTime() + spanMs) : null
+}

@@ -1,0 +1,131 @@
+/**
+ * Gathers what happens to operations for a few milliseconds and applies it in batches. Whoever submits is answered after the
+ * commit. Refuses to know devices and protocols.
+ */
+import type { Logger } from 'pino'
+import { DroverError } from '../domain/errors.ts'
+import { operationId } from '../domain/identity.ts'
+import type { Database } from '../store/database.ts'
+import type { Clock } from './clock.ts'
+import type { Answer, Happening } from './operation-draft.ts'
+import { applyHappenings } from './operation-transitions.ts'
+
+export interface OperationGatherer {
+  /** Resolves after the commit. Rejects with a DroverError where the message itself is at fault, else as the database fails. */
+  submit(happening: Happening): Promise<Answer>
+  /** Like `submit` for what a sender reports: it is tried again until it is written or the gatherer stops. */
+  report(happening: Happening): void
+  /** Takes no more and waits for what is in hand. */
+  stop(): Promise<void>
+}
+
+export interface GathererOptions {
+  database: Database
+  clock: Clock
+  log: Logger
+  /** called after each commit, so that counters are folded and what became ready is claimed */
+  onCommit: () => void
+  lanes?: number
+  gatherMs?: number
+  batchMax?: number
+  waitingMax?: number
+}
+
+interface Submission {
+  readonly happening: Happening
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Starts gathering. Happenings of one entity keep their order: they share a lane, and a lane applies one batch at a time. */
+export function createOperationGatherer(options: GathererOptions): OperationGatherer {
+  const { database, clock, log, onCommit, lanes = 3, gatherMs = 4, batchMax = 500, waitingMax = 50_000 } = options
+  const queues: Submission[][] = Array.from({ length: lanes }, () => [])
+  const busy = new Map<number, Promise<void>>()
+  const timers: (NodeJS.Timeout | null)[] = new Array(lanes).fill(null)
+  let waiting = 0
+  let stopping = false
+
+  function submit(happening: Happening): Promise<Answer> {
+    if (stopping) return Promise.reject(new DroverError('stopping'))
+    if (waiting >= waitingMax) return Promise.reject(new DroverError('tooMany'))
+    const lane = Number(happening.key.entity % BigInt(lanes))
+    return new Promise((resolve, reject) => {
+      waiting += 1
+      queues[lane]!.push({ happening, resolve, reject })
+      if (queues[lane]!.length >= batchMax) flush(lane)
+      else timers[lane] ??= setTimeout(flush, gatherMs, lane)
+    })
+  }
+
+  function flush(lane: number): void {
+    if (busy.has(lane)) return
+    if (timers[lane]) clearTimeout(timers[lane])
+    timers[lane] = null
+    const batch = queues[lane]!.splice(0, batchMax)
+    if (batch.length === 0) return
+    waiting -= batch.length
+    const applied = applyBatch(batch).finally(() => {
+      busy.delete(lane)
+      flush(lane)
+    })
+    busy.set(lane, applied)
+  }
+
+  async function applyBatch(batch: readonly Submission[]): Promise<void> {
+    try {
+      const happenings = batch.map(({ happening }) => happening)
+      const { answers } = await database.transaction(tx => applyHappenings(tx, happenings, clock.now()))
+      answers.forEach((answer, i) => {
+        batch[i]!.resolve(answer)
+      })
+      onCommit()
+    } catch (error) {
+      if (!isFaultOfContent(error)) {
+        for (const { reject } of batch) reject(error)
+        return
+      }
+      if (batch.length > 1) {
+        const half = Math.ceil(batch.length / 2)
+        await applyBatch(batch.slice(0, half))
+        await applyBatch(batch.slice(half))
+        return
+      }
+      const { happening, reject } = batch[0]!
+      log.warn({ err: error, operation: operationId(happening.key) }, 'a message that cannot be stored was refused')
+      reject(
+        new DroverError('malformed', [{ name: 'operation.response' }], 'The message holds text that cannot be stored.'),
+      )
+    }
+  }
+
+  function report(happening: Happening, pauseMs = 50): void {
+    submit(happening).catch((error: unknown) => {
+      if (stopping) return
+      log.warn({ err: error, operation: operationId(happening.key) }, "a sender's report is tried again")
+      setTimeout(report, pauseMs, happening, Math.min(pauseMs * 2, 2_000)).unref()
+    })
+  }
+
+  return {
+    submit,
+    report: happening => report(happening),
+    async stop() {
+      stopping = true
+      while (waiting > 0 || busy.size > 0) {
+        for (let lane = 0; lane < lanes; lane += 1) flush(lane)
+        await Promise.all(busy.values())
+      }
+    },
+  }
+}
+
+/** Data exceptions (class 22) and broken JSON lie with the message; everything else lies with us or the database. */
+function isFaultOfContent(error: unknown): boolean {
+  const code = (error as { code?: unknown })?.code
+  return (typeof code === 'string' && code.startsWith('22')) || !isDatabaseError(error)
+}
+
+function isDatabaseError(error: unknown): boolean {
+  return typeof (error as { code?: unknown })?.code === 'string'
+}

@@ -1,0 +1,150 @@
+/**
+ * Hands operations to devices that ask for them: what was never handed out first, oldest first; what was handed out and not heard
+ * of again only after a while. Nothing is handed out while its job's gate is closed. Refuses to know HTTP.
+ */
+import { isOpen } from '../domain/window.ts'
+import { enterLaunchGate, openGates } from '../store/claims.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import { readJobContents } from '../store/job-contents.ts'
+import {
+  type DeviceNumbers,
+  type DeviceOperation,
+  liveOperationsOf,
+  readLaunchSubjects,
+} from '../store/operation-devices.ts'
+import { keyText } from '../store/operations.ts'
+import type { Clock } from './clock.ts'
+import type { OperationRequest } from './connector.ts'
+import { gathered } from './device-batch.ts'
+import { storedWindow } from './job-launching.ts'
+import { operationRequest } from './operation-dispatcher.ts'
+import { applyHappenings } from './operation-transitions.ts'
+
+export interface Pending {
+  /**
+   * The next request for a device, or undefined when there is none after `waitMs` (0: at once) or when the signal aborts. Once it
+   * resolves with a request, that operation is in progress.
+   */
+  take(device: DeviceNumbers, waitMs: number, signal: AbortSignal): Promise<OperationRequest | undefined>
+  /** Wakes the held calls of devices for which something may be there now. */
+  wake(devices: readonly { readonly entity: bigint }[]): void
+  /** Wakes every held call: something may have been missed. */
+  wakeAll(): void
+}
+
+export interface PendingParts {
+  readonly database: Database
+  readonly clock: Clock
+  readonly redeliveryMs: number
+  readonly openKey: (sealed: Buffer) => string
+  readonly onCommit: () => void
+}
+
+export function createPending(parts: PendingParts): Pending {
+  const { database, clock, redeliveryMs, onCommit } = parts
+  const held = new Map<bigint, Set<() => void>>()
+
+  const takeNow = gathered(async (devices: readonly DeviceNumbers[]) => {
+    const now = clock.now()
+    const requests = await database.transaction(tx => handOut(tx, parts, devices, now, redeliveryMs))
+    if (requests.size > 0) onCommit()
+    // Two calls of one device in a batch: the first gets it.
+    return devices.map(device => {
+      const request = requests.get(device.entity)
+      requests.delete(device.entity)
+      return request
+    })
+  })
+
+  async function take(
+    device: DeviceNumbers,
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<OperationRequest | undefined> {
+    const until = clock.now().getTime() + waitMs
+    for (;;) {
+      // Listening comes before looking: what arrives in between is not missed.
+      const listening = new AbortController()
+      const woken = nextWake(device.entity, AbortSignal.any([signal, listening.signal]))
+      const request = await takeNow(device)
+      if (request || signal.aborted || clock.now().getTime() >= until) {
+        listening.abort()
+        return request
+      }
+      const timedOut = clock.sleepUntil(new Date(until), AbortSignal.any([signal, listening.signal]))
+      await Promise.race([woken, timedOut])
+      listening.abort()
+      if (signal.aborted) return undefined
+    }
+  }
+
+  function nextWake(entity: bigint, signal: AbortSignal): Promise<void> {
+    return new Promise(resolve => {
+      const wakers = held.get(entity) ?? new Set()
+      held.set(entity, wakers)
+      const done = () => {
+        wakers.delete(done)
+        if (wakers.size === 0 && held.get(entity) === wakers) held.delete(entity)
+        resolve()
+      }
+      wakers.add(done)
+      signal.addEventListener('abort', done, { once: true })
+    })
+  }
+
+  return {
+    take,
+    wake(devices) {
+      for (const { entity } of devices) for (const waker of [...(held.get(entity) ?? [])]) waker()
+    },
+    wakeAll() {
+      for (const wakers of [...held.values()]) for (const waker of [...wakers]) waker()
+    },
+  }
+}
+
+/** At most one request per device, by the device's number. */
+async function handOut(
+  tx: Transaction,
+  { openKey }: PendingParts,
+  devices: readonly DeviceNumbers[],
+  now: Date,
+  redeliveryMs: number,
+): Promise<Map<bigint, OperationRequest>> {
+  const operations = await liveOperationsOf(tx, devices)
+  const silentSince = new Date(now.getTime() - redeliveryMs)
+  const candidates = operations
+    .filter(
+      ({ status, flow, heardAt }) =>
+        status === 'WAITING_FOR_CONNECTION' ||
+        (status === 'IN_PROGRESS' && flow === 'pull' && heardAt !== null && heardAt <= silentSince),
+    )
+    .sort(inOrderOfOffer)
+  if (candidates.length === 0) return new Map()
+  await enterLaunchGate(tx)
+  const gates = await openGates(tx, [...new Set(candidates.map(candidate => candidate.job))])
+  const chosen = new Map<bigint, DeviceOperation>()
+  for (const candidate of candidates) {
+    const gate = gates.get(candidate.job)
+    if (!gate || !isOpen(storedWindow(gate.window), now.getTime())) continue
+    if (!chosen.has(candidate.device)) chosen.set(candidate.device, candidate)
+  }
+  const happenings = [...chosen.values()].map(key => ({ key, seen: 'handedOut' as const, flow: 'pull' as const }))
+  const { written } = await applyHappenings(tx, happenings, now)
+  const handed = written.filter(row => row.status === 'IN_PROGRESS')
+  const subjects = new Map((await readLaunchSubjects(tx, handed)).map(subject => [keyText(subject), subject]))
+  const contents = await readJobContents(tx, [...new Set(handed.map(row => row.job))])
+  const requests = new Map<bigint, OperationRequest>()
+  for (const row of handed) {
+    const subject = subjects.get(keyText(row))
+    if (subject?.device) requests.set(subject.device, operationRequest(row, subject, contents.get(row.job)!, openKey))
+  }
+  return requests
+}
+
+/** Never handed out before handed out; then by job number, which is by time. */
+function inOrderOfOffer(a: DeviceOperation, b: DeviceOperation): number {
+  const handed = Number(a.status === 'IN_PROGRESS') - Number(b.status === 'IN_PROGRESS')
+  if (handed !== 0) return handed
+  return a.job < b.job ? -1 : a.job > b.job ? 1 : 0
+}

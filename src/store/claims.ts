@@ -1,0 +1,164 @@
+/**
+ * What is ready to be launched, by job and place, and the claiming of it. The gate lock orders every claim against whatever
+ * closes a job. Refuses to know which places are reached.
+ */
+import type { OperationKey } from '../domain/identity.ts'
+import type { Queryable } from './database.ts'
+import { keyArrays } from './operations.ts'
+import { statement } from './statement.ts'
+
+/** The one advisory lock between launching and closing: its key means nothing but must be the same on all nodes. */
+const gateLock = 7_305_001
+
+const enterGate = statement<unknown, []>('claims_enter_gate', `select pg_advisory_xact_lock_shared(${gateLock})`)
+const closeGate = statement<unknown, []>('claims_close_gate', `select pg_advisory_xact_lock(${gateLock})`)
+
+/** Taken by claims and hand-outs before they read which jobs may launch; held until their transaction ends. */
+export async function enterLaunchGate(db: Queryable): Promise<void> {
+  await db.run(enterGate, [])
+}
+
+/** Taken before the statement that closes a job's gate: no claim is under way then, and the next one sees it closed. */
+export async function holdLaunchGate(db: Queryable): Promise<void> {
+  await db.run(closeGate, [])
+}
+
+/** What the dispatcher needs of a job that has something ready. */
+export interface LaunchingJob {
+  job: bigint
+  organization: number
+  places: number
+  spreadMs: number
+  launchAt: Date
+  window: unknown
+  overdueFrom: number
+  overduePlaces: number
+  overdueAt: Date | null
+  overdueMs: number
+}
+
+const launching = statement<LaunchingJob, [bigint, number]>(
+  'claims_launching_jobs',
+  `select job, organization, places, spread_ms::float8 as "spreadMs", launch_at as "launchAt",
+          request -> 'schedule' -> 'window' as window, overdue_from as "overdueFrom", overdue_places as "overduePlaces",
+          overdue_at as "overdueAt", overdue_ms::float8 as "overdueMs"
+     from job j
+    where status = 'IN_PROGRESS' and job > $1 and exists (select from operation_ready r where r.job = j.job)
+    order by job limit $2`,
+)
+
+/** Jobs in progress with something ready, after a job number, in job order. */
+export function launchingJobs(db: Queryable, after: bigint, limit: number): Promise<LaunchingJob[]> {
+  return db.run(launching, [after, limit])
+}
+
+/** A range of places of a job, `low` included and `reached` not, and how many of it may be claimed. */
+export interface ClaimRange {
+  readonly job: bigint
+  readonly low: number
+  readonly reached: number
+  readonly quota: number
+}
+
+/** An operation taken from the ready ones. */
+export interface Claimed extends OperationKey {
+  place: number
+}
+
+const claim = statement<Claimed, [bigint[], number[], number[], number[]]>(
+  'claims_claim',
+  `delete from operation_ready r
+    where r.ctid = any(array(
+      select next.ctid
+        from unnest($1::bigint[], $2::int[], $3::int[], $4::int[]) as w(job, low, reached, quota)
+       cross join lateral (
+         select c.ctid from operation_ready c
+          where c.job = w.job and c.place >= w.low and c.place < w.reached
+          order by c.place limit w.quota for update skip locked) next))
+   returning r.job, r.place, r.partition, r.entity`,
+)
+
+/** Takes the next places of each range; what another node is taking is passed over. */
+export function claimReady(db: Queryable, ranges: readonly ClaimRange[]): Promise<Claimed[]> {
+  if (ranges.length === 0) return Promise.resolve([])
+  return db.run(claim, [
+    ranges.map(range => range.job),
+    ranges.map(range => range.low),
+    ranges.map(range => range.reached),
+    ranges.map(range => range.quota),
+  ])
+}
+
+const enqueue = statement<unknown, [bigint[], number[], number[], bigint[]]>(
+  'claims_enqueue',
+  `insert into operation_ready (job, place, partition, entity)
+   select * from unnest($1::bigint[], $2::int[], $3::smallint[], $4::bigint[])
+   on conflict do nothing`,
+)
+
+/** Makes operations ready at places. */
+export async function enqueueReady(db: Queryable, ready: readonly Claimed[]): Promise<void> {
+  if (ready.length === 0) return
+  const [jobs, partitions, entities] = keyArrays(ready)
+  await db.run(enqueue, [jobs, ready.map(each => each.place), partitions, entities])
+}
+
+const firstReady = statement<{ job: bigint; place: number }, [bigint[]]>(
+  'claims_first_ready',
+  `select w.job, first.place from unnest($1::bigint[]) as w(job)
+    cross join lateral (select min(place) as place from operation_ready r where r.job = w.job) first
+    where first.place is not null`,
+)
+
+/** The lowest place still ready of each job. */
+export async function firstReadyPlaces(db: Queryable, jobs: readonly bigint[]): Promise<Map<bigint, number>> {
+  const rows = await db.run(firstReady, [[...jobs]])
+  return new Map(rows.map(row => [row.job, row.place]))
+}
+
+const takeSlots = statement<OperationKey, [bigint[], number[], bigint[], string[]]>(
+  'claims_take_slots',
+  `insert into operation_live (partition, entity, name, job)
+   select i.partition, i.entity, i.name, i.job
+     from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::text[]) as i(job, partition, entity, name)
+    order by i.partition, i.entity, i.name, i.job
+   on conflict do nothing
+   returning job, partition, entity`,
+)
+
+/** Takes live slots in entity order; answers those that were free. */
+export function takeLiveSlots(
+  db: Queryable,
+  wanted: readonly (OperationKey & { readonly name: string })[],
+): Promise<OperationKey[]> {
+  if (wanted.length === 0) return Promise.resolve([])
+  return db.run(takeSlots, [...keyArrays(wanted), wanted.map(each => each.name)])
+}
+
+const freeSlots = statement<unknown, [bigint[], number[], bigint[]]>(
+  'claims_free_slots',
+  `delete from operation_live l using unnest($1::bigint[], $2::smallint[], $3::bigint[]) as i(job, partition, entity)
+    where l.partition = i.partition and l.entity = i.entity and l.job = i.job`,
+)
+
+/** Frees the live slots that operations hold. */
+export async function freeLiveSlots(db: Queryable, keys: readonly OperationKey[]): Promise<void> {
+  if (keys.length > 0) await db.run(freeSlots, keyArrays(keys))
+}
+
+const clear = statement<unknown, [bigint]>('claims_clear_ready', 'delete from operation_ready where job = $1')
+
+/** Takes everything of a job out of the ready ones. */
+export async function clearReady(db: Queryable, job: bigint): Promise<void> {
+  await db.run(clear, [job])
+}
+
+const gates = statement<{ job: bigint; window: unknown }, [bigint[]]>(
+  'claims_open_gates',
+  `select job, request -> 'schedule' -> 'window' as window from job where job = any($1::bigint[]) and status = 'IN_PROGRESS'`,
+)
+
+/** Those of the jobs whose gate is open, but for their windows. Read after `enterLaunchGate`. */
+export async function openGates(db: Queryable, jobs: readonly bigint[]): Promise<Map<bigint, { window: unknown }>> {
+  return new Map((await db.run(gates, [[...jobs]])).map(row => [row.job, row]))
+}

@@ -1,0 +1,281 @@
+/**
+ * Jobs as rows: made, read with exact counters, locked and changed. The hot path reads them and never writes them.
+ */
+import type { Counters } from '../domain/counters.ts'
+import type { JobRequest, JobStatus, TargetReport, TargetSelection } from '../domain/job.ts'
+import type { OperationResult } from '../domain/operation.ts'
+import { exactCountersSql } from './counters.ts'
+import type { Queryable } from './database.ts'
+import { statement } from './statement.ts'
+
+/** A part of a target still to be resolved by the service. */
+export type UnresolvedTarget =
+  | { readonly tag: string; readonly resourceType?: string }
+  | { readonly filter: Readonly<Record<string, unknown>>; readonly resourceType?: string }
+  /** a list that is judged only when the job of a task starts */
+  | { readonly listed: TargetSelection }
+
+/** What a client should know and did not ask for. */
+export type JobWarning = { readonly code: string } & Readonly<Record<string, unknown>>
+
+/** A job as stored. Spans in milliseconds. */
+export interface StoredJob {
+  job: bigint
+  organization: number
+  task: bigint | null
+  name: string
+  userEmail: string
+  request: JobRequest
+  status: JobStatus
+  unresolved: readonly UnresolvedTarget[]
+  refused: TargetReport
+  warnings: readonly JobWarning[]
+  createdAt: Date
+  activatedAt: Date | null
+  startedAt: Date | null
+  finishedAt: Date | null
+  startAt: Date | null
+  stopAt: Date | null
+  ackTimeoutMs: number
+  timeoutMs: number
+  retries: number
+  retriesDelayMs: number
+  retryResults: readonly OperationResult[]
+  places: number
+  spreadMs: number
+  launchAt: Date | null
+  overdueFrom: number
+  overduePlaces: number
+  overdueAt: Date | null
+  overdueMs: number
+  errorCode: string | null
+  errorDescription: string | null
+}
+
+/** A job with its counters, read in one snapshot, and the public id of the task that made it. */
+export interface JobRow extends StoredJob {
+  taskId: string | null
+  counters: Counters
+}
+
+const storedColumns = `j.job, j.organization, j.task, j.name, j.user_email as "userEmail", j.request, j.status, j.unresolved,
+  j.refused, j.warnings, j.created_at as "createdAt", j.activated_at as "activatedAt", j.started_at as "startedAt",
+  j.finished_at as "finishedAt", j.start_at as "startAt", j.stop_at as "stopAt",
+  j.ack_timeout_ms::float8 as "ackTimeoutMs", j.timeout_ms::float8 as "timeoutMs", j.retries,
+  j.retries_delay_ms::float8 as "retriesDelayMs", j.retry_results as "retryResults", j.places,
+  j.spread_ms::float8 as "spreadMs", j.launch_at as "launchAt", j.overdue_from as "overdueFrom",
+  j.overdue_places as "overduePlaces", j.overdue_at as "overdueAt", j.overdue_ms::float8 as "overdueMs",
+  j.error_code as "errorCode", j.error_description as "errorDescription"`
+
+/** Columns of a `JobRow` over `job j` and the exact counters; for reads that compose their own conditions. */
+export const jobRowColumnsSql = `${storedColumns}, (select t.id from task t where t.task = j.task) as "taskId",
+  to_jsonb(counters) as counters`
+
+/** The `from` that goes with `jobRowColumnsSql`. */
+export const jobRowFromSql = `job j cross join ${exactCountersSql}`
+
+const insert = statement<unknown, readonly unknown[]>(
+  'jobs_insert',
+  `insert into job (job, organization, task, name, user_email, request, status, unresolved, refused, warnings, created_at,
+                    activated_at, started_at, finished_at, start_at, stop_at, ack_timeout_ms, timeout_ms, retries,
+                    retries_delay_ms, retry_results)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
+)
+
+/** Stores a new job. */
+export async function insertJob(db: Queryable, job: StoredJob): Promise<void> {
+  await db.run(insert, [
+    job.job,
+    job.organization,
+    job.task,
+    job.name,
+    job.userEmail,
+    job.request,
+    job.status,
+    JSON.stringify(job.unresolved),
+    job.refused,
+    JSON.stringify(job.warnings),
+    job.createdAt,
+    job.activatedAt,
+    job.startedAt,
+    job.finishedAt,
+    job.startAt,
+    job.stopAt,
+    job.ackTimeoutMs,
+    job.timeoutMs,
+    job.retries,
+    job.retriesDelayMs,
+    job.retryResults,
+  ])
+}
+
+const update = statement<unknown, readonly unknown[]>(
+  'jobs_update',
+  `update job set request = $2, status = $3, unresolved = $4, refused = $5, warnings = $6, activated_at = $7, started_at = $8,
+                  finished_at = $9, start_at = $10, stop_at = $11, places = $12, spread_ms = $13, launch_at = $14,
+                  overdue_from = $15, overdue_places = $16, overdue_at = $17, overdue_ms = $18, error_code = $19,
+                  error_description = $20
+    where job = $1`,
+)
+
+/** Writes a job that was locked by this transaction. */
+export async function updateJob(db: Queryable, job: StoredJob): Promise<void> {
+  await db.run(update, [
+    job.job,
+    job.request,
+    job.status,
+    JSON.stringify(job.unresolved),
+    job.refused,
+    JSON.stringify(job.warnings),
+    job.activatedAt,
+    job.startedAt,
+    job.finishedAt,
+    job.startAt,
+    job.stopAt,
+    job.places,
+    job.spreadMs,
+    job.launchAt,
+    job.overdueFrom,
+    job.overduePlaces,
+    job.overdueAt,
+    job.overdueMs,
+    job.errorCode,
+    job.errorDescription,
+  ])
+}
+
+const lock = statement<StoredJob, [bigint[]]>(
+  'jobs_lock',
+  `select ${storedColumns} from job j where j.job = any($1::bigint[]) order by j.job for no key update of j`,
+)
+
+/** Locks jobs in job order until the transaction ends. */
+export function lockJobs(db: Queryable, jobs: readonly bigint[]): Promise<StoredJob[]> {
+  return jobs.length === 0 ? Promise.resolve([]) : db.run(lock, [[...jobs]])
+}
+
+const lockFree = statement<StoredJob, [bigint[]]>(
+  'jobs_lock_free',
+  `select ${storedColumns} from job j where j.job = any($1::bigint[]) order by j.job for no key update of j skip locked`,
+)
+
+/** Locks those jobs that nobody holds: what another node is moving now is left to it. */
+export function lockFreeJobs(db: Queryable, jobs: readonly bigint[]): Promise<StoredJob[]> {
+  return jobs.length === 0 ? Promise.resolve([]) : db.run(lockFree, [[...jobs]])
+}
+
+const read = statement<JobRow, [number, bigint]>(
+  'jobs_read',
+  `select ${jobRowColumnsSql} from ${jobRowFromSql} where j.organization = $1 and j.job = $2`,
+)
+
+/** One job of an organization with exact counters, or undefined. */
+export async function readJob(db: Queryable, organization: number, job: bigint): Promise<JobRow | undefined> {
+  return (await db.run(read, [organization, job]))[0]
+}
+
+/** What the transitions of operations need of their job. */
+export interface JobRules {
+  job: bigint
+  organization: number
+  name: string
+  status: JobStatus
+  ackTimeoutMs: number
+  timeoutMs: number
+  retries: number
+  retriesDelayMs: number
+  retryResults: readonly OperationResult[]
+}
+
+const readRules = statement<JobRules, [bigint[]]>(
+  'jobs_read_rules',
+  `select job, organization, name, status, ack_timeout_ms::float8 as "ackTimeoutMs", timeout_ms::float8 as "timeoutMs",
+          retries, retries_delay_ms::float8 as "retriesDelayMs", retry_results as "retryResults"
+     from job where job = any($1::bigint[])`,
+)
+
+/** The rules of jobs, by job number. */
+export async function readJobRules(db: Queryable, jobs: readonly bigint[]): Promise<Map<bigint, JobRules>> {
+  const rows = jobs.length === 0 ? [] : await db.run(readRules, [[...jobs]])
+  return new Map(rows.map(row => [row.job, row]))
+}
+
+const due = statement<{ job: bigint }, [Date, number]>(
+  'jobs_due',
+  `select job from job
+    where status = 'SCHEDULED' and unresolved = '[]' and start_at <= $1
+       or status in ('IN_PROGRESS', 'PAUSED') and stop_at <= $1
+    order by job limit $2`,
+)
+
+/** Jobs whose start or stop has come. */
+export async function dueJobs(db: Queryable, now: Date, limit: number): Promise<bigint[]> {
+  return (await db.run(due, [now, limit])).map(row => row.job)
+}
+
+const nextDue = statement<{ dueAt: Date | null }, []>(
+  'jobs_next_due',
+  `select least(min(start_at) filter (where status = 'SCHEDULED'),
+                min(stop_at) filter (where status in ('IN_PROGRESS', 'PAUSED'))) as "dueAt"
+     from job where status in ('SCHEDULED', 'IN_PROGRESS', 'PAUSED')`,
+)
+
+/** When the next job starts or stops, or null. */
+export async function nextJobDueAt(db: Queryable): Promise<Date | null> {
+  return (await db.run(nextDue, []))[0]?.dueAt ?? null
+}
+
+const unresolved = statement<{ job: bigint }, [Date, number]>(
+  'jobs_unresolved',
+  `select job from job
+    where status in ('IDLE', 'SCHEDULED') and unresolved <> '[]' and (task is null or status = 'SCHEDULED' and start_at <= $1)
+    order by job limit $2`,
+)
+
+/** Jobs whose target is to be resolved now: a task's only when it starts. */
+export async function unresolvedJobs(db: Queryable, now: Date, limit: number): Promise<bigint[]> {
+  return (await db.run(unresolved, [now, limit])).map(row => row.job)
+}
+
+const cancelling = statement<{ job: bigint; status: JobStatus }, [number]>(
+  'jobs_cancelling',
+  `select job, status from job where status in ('CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE') order by job limit $1`,
+)
+
+/** Jobs whose operations are still being cancelled. */
+export function cancellingJobs(db: Queryable, limit: number): Promise<{ job: bigint; status: JobStatus }[]> {
+  return db.run(cancelling, [limit])
+}
+
+const settled = statement<{ job: bigint; allSuccessful: boolean; total: number }, [bigint[]]>(
+  'jobs_settled',
+  `select j.job, counters.successful = ended.total as "allSuccessful", ended.total
+     from job j cross join ${exactCountersSql}
+     cross join lateral (
+       select counters.successful + counters.error + counters.by_user + counters.by_engine + counters.by_timeout
+              + counters.by_external_timeout + counters.by_external + counters.by_already_in_progress
+              + counters.oot_successful + counters.oot_error as total,
+              counters.scheduled + counters.pending_execution + counters.waiting_for_connection + counters.started as open
+     ) ended
+    where j.job = any($1::bigint[]) and j.unresolved = '[]' and ended.open = 0
+      and j.status in ('IN_PROGRESS', 'PAUSED', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE')`,
+)
+
+/** Those of the jobs that are under way and have no open operation left, counted exactly. */
+export function settledJobs(
+  db: Queryable,
+  jobs: readonly bigint[],
+): Promise<{ job: bigint; allSuccessful: boolean; total: number }[]> {
+  return jobs.length === 0 ? Promise.resolve([]) : db.run(settled, [[...jobs]])
+}
+
+const exactCounters = statement<{ job: bigint; counters: Counters }, [bigint[]]>(
+  'jobs_exact_counters',
+  `select j.job, to_jsonb(counters) as counters from job j cross join ${exactCountersSql} where j.job = any($1::bigint[])`,
+)
+
+/** Exact counters of jobs, in one snapshot. */
+export async function readCounters(db: Queryable, jobs: readonly bigint[]): Promise<Map<bigint, Counters>> {
+  const rows = await db.run(exactCounters, [[...jobs]])
+  return new Map(rows.map(row => [row.job, row.counters]))
+}

@@ -1,0 +1,55 @@
+/** The living processes: one row each, kept fresh by a heartbeat. Refuses to share out anything. */
+import type { Queryable } from './database.ts'
+import { statement } from './statement.ts'
+
+const beat = statement<unknown, [number, string, readonly string[], Date]>(
+  'nodes_beat',
+  `insert into node (node, name, roles, started_at, heartbeat_at) values ($1, $2, $3, $4, $4)
+   on conflict (node) do update set heartbeat_at = greatest(node.heartbeat_at, excluded.heartbeat_at)`,
+)
+
+/** Records that a node lives. */
+export async function recordHeartbeat(
+  db: Queryable,
+  node: { readonly node: number; readonly name: string; readonly roles: readonly string[] },
+  now: Date,
+): Promise<void> {
+  await db.run(beat, [node.node, node.name, node.roles, now])
+}
+
+const living = statement<{ node: number }, [Date]>(
+  'nodes_living',
+  'select node from node where heartbeat_at > $1 order by node',
+)
+
+/** Nodes heard of since an instant. */
+export async function livingNodes(db: Queryable, since: Date): Promise<number[]> {
+  return (await db.run(living, [since])).map(row => row.node)
+}
+
+const bury = statement<unknown, [Date]>('nodes_bury', 'delete from node where heartbeat_at < $1')
+
+/** Forgets nodes not heard of since an instant. */
+export async function buryNodes(db: Queryable, before: Date): Promise<void> {
+  await db.run(bury, [before])
+}
+
+const leave = statement<unknown, [number]>('nodes_leave', 'delete from node where node = $1')
+
+/** Takes a node out that stops in order. */
+export async function removeNode(db: Queryable, node: number): Promise<void> {
+  await db.run(leave, [node])
+}
+
+/** Channel on which nodes wake each other: the waking node, then devices (hexadecimal) for which something waits. */
+export const WAKE_CHANNEL = 'drover_wake'
+
+const notify = statement<unknown, [readonly string[]]>(
+  'nodes_notify',
+  `select pg_notify('${WAKE_CHANNEL}', payload) from unnest($1::text[]) as p(payload)`,
+)
+
+/** Wakes the other nodes, one notification per payload of at most 8,000 bytes. */
+export async function notifyNodes(db: Queryable, payloads: readonly string[]): Promise<void> {
+  await db.run(notify, [payloads])
+}

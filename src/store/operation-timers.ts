@@ -1,0 +1,78 @@
+/**
+ * Timers of operations: one row per batch and due second, holding keys. A due row is taken once, by whichever node comes first.
+ * Refuses to know what a deadline means.
+ */
+import type { OperationKey } from '../domain/identity.ts'
+import type { Queryable } from './database.ts'
+import { statement } from './statement.ts'
+
+/** What a due timer asks for: judge deadlines, make retries ready, look after what a sender claimed. */
+export type TimerDuty = 'deadline' | 'retry' | 'send'
+
+/** A timer to be armed for one operation. */
+export interface Timer {
+  readonly key: OperationKey
+  readonly dueAt: Date
+  readonly duty: TimerDuty
+  readonly node?: number
+}
+
+const arm = statement<unknown, [bigint[], number[], bigint[], Date[], string[], (number | null)[]]>(
+  'operation_timers_arm',
+  `insert into operation_timer (due_at, duty, node, jobs, partitions, entities)
+   select i.due_at, i.duty, i.node, array_agg(i.job), array_agg(i.partition), array_agg(i.entity)
+     from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::timestamptz[], $5::text[], $6::int[])
+       as i(job, partition, entity, due_at, duty, node)
+    group by i.due_at, i.duty, i.node`,
+)
+
+/** Arms timers, gathered by the second they are due in, rounded up. */
+export async function armTimers(db: Queryable, timers: readonly Timer[]): Promise<void> {
+  if (timers.length === 0) return
+  await db.run(arm, [
+    timers.map(timer => timer.key.job),
+    timers.map(timer => timer.key.partition),
+    timers.map(timer => timer.key.entity),
+    timers.map(timer => new Date(Math.ceil(timer.dueAt.getTime() / 1000) * 1000)),
+    timers.map(timer => timer.duty),
+    timers.map(timer => timer.node ?? null),
+  ])
+}
+
+/** A due timer: parallel arrays of keys. */
+export interface DueTimer {
+  dueAt: Date
+  duty: TimerDuty
+  node: number | null
+  jobs: bigint[]
+  partitions: number[]
+  entities: bigint[]
+}
+
+const take = statement<DueTimer, [Date, number]>(
+  'operation_timers_take',
+  `delete from operation_timer
+    where ctid = any(array(select ctid from operation_timer where due_at <= $1 order by due_at limit $2
+                           for update skip locked))
+   returning due_at as "dueAt", duty, node, jobs, partitions, entities`,
+)
+
+/** Takes at most `limit` timers due by now. Their work must be committed with the taking, or it is lost. */
+export function takeDueTimers(db: Queryable, now: Date, limit: number): Promise<DueTimer[]> {
+  return db.run(take, [now, limit])
+}
+
+const next = statement<{ dueAt: Date | null }, []>(
+  'operation_timers_next',
+  'select min(due_at) as "dueAt" from operation_timer',
+)
+
+/** When the next timer is due, or null. */
+export async function nextTimerAt(db: Queryable): Promise<Date | null> {
+  return (await db.run(next, []))[0]?.dueAt ?? null
+}
+
+/** The keys of a timer. */
+export function timerKeys(timer: DueTimer): OperationKey[] {
+  return timer.jobs.map((job, i) => ({ job, partition: timer.partitions[i]!, entity: timer.entities[i]! }))
+}

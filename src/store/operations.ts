@@ -1,0 +1,253 @@
+/**
+ * Open operations: read by key, written back guarded by the status and attempt they were read with, and ended by moving to
+ * `operation_ended`. Every statement takes arrays; none decides what an operation becomes.
+ */
+import type { Counter } from '../domain/counters.ts'
+import type { OperationKey } from '../domain/identity.ts'
+import type { OperationResult, OperationStatus } from '../domain/operation.ts'
+import type { Step } from '../domain/step.ts'
+import type { Queryable } from './database.ts'
+import { statement } from './statement.ts'
+
+/** What an earlier attempt saw. Instants ISO 8601 UTC. */
+export interface PastAttempt {
+  readonly attempt: number
+  readonly startedAt: string
+  readonly endedAt: string
+  readonly result: OperationResult
+  readonly description?: string
+  readonly steps: readonly Step[]
+}
+
+/** One message as it came, bounded, for the timeline of an operation. */
+export interface KeptMessage {
+  readonly at: string
+  readonly attempt: number
+  readonly raw: string
+}
+
+/** What an operation has of its own beside its row; null where it has nothing. */
+export interface OperationDetail {
+  parameters: Record<string, unknown> | null
+  steps: Step[] | null
+  attempts: PastAttempt[] | null
+  messages: KeptMessage[] | null
+  description: string | null
+}
+
+/** An open operation as stored. */
+export interface OperationRow extends OperationKey, OperationDetail {
+  status: OperationStatus
+  attempt: number
+  flow: 'http' | 'mqtt' | 'pull' | 'function' | null
+  /** the first launch */
+  startedAt: Date | null
+  /** the launch of the present attempt */
+  launchedAt: Date | null
+  heardAt: Date | null
+  deadlineAt: Date | null
+}
+
+/** Key arrays, as every statement on hot tables takes them. */
+export function keyArrays(keys: readonly OperationKey[]): [bigint[], number[], bigint[]] {
+  return [keys.map(key => key.job), keys.map(key => key.partition), keys.map(key => key.entity)]
+}
+
+/** A text by which a key is told apart in memory. */
+export function keyText(key: OperationKey): string {
+  return `${key.job}/${key.entity}`
+}
+
+const readOpen = statement<OperationRow, [bigint[], number[], bigint[]]>(
+  'operations_read_open',
+  `select o.job, o.partition, o.entity, o.status, o.attempt, o.flow, o.started_at as "startedAt",
+          o.launched_at as "launchedAt", o.heard_at as "heardAt", o.deadline_at as "deadlineAt", d.parameters, d.steps, d.attempts, d.messages, d.description
+     from unnest($1::bigint[], $2::smallint[], $3::bigint[]) as k(job, partition, entity)
+     join operation o on o.job = k.job and o.partition = k.partition and o.entity = k.entity
+     left join operation_detail d on d.job = k.job and d.partition = k.partition and d.entity = k.entity`,
+)
+
+/** The open ones among the keys, in no order. */
+export function readOpenOperations(db: Queryable, keys: readonly OperationKey[]): Promise<OperationRow[]> {
+  return db.run(readOpen, keyArrays(keys))
+}
+
+/** An open operation as it is to be, with what it was read as. */
+export interface OperationChange {
+  readonly before: OperationRow
+  readonly after: OperationRow
+}
+
+const update = statement<
+  OperationKey,
+  [
+    bigint[],
+    number[],
+    bigint[],
+    string[],
+    number[],
+    string[],
+    number[],
+    (string | null)[],
+    (Date | null)[],
+    (Date | null)[],
+    (Date | null)[],
+    (Date | null)[],
+    (Date | null)[],
+  ]
+>(
+  'operations_update',
+  `update operation o
+      set status = i.status, attempt = i.attempt, flow = i.flow, started_at = i.started_at, launched_at = i.launched_at,
+          heard_at = i.heard_at, deadline_at = i.deadline_at
+     from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::operation_status[], $5::smallint[], $6::operation_status[],
+                 $7::smallint[], $8::operation_flow[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[],
+                 $12::timestamptz[], $13::timestamptz[])
+       as i(job, partition, entity, expected, expected_attempt, status, attempt, flow, started_at, launched_at, heard_at,
+            deadline_at, expected_heard_at)
+    where o.job = i.job and o.partition = i.partition and o.entity = i.entity
+      and o.status = i.expected and o.attempt = i.expected_attempt
+      and o.heard_at is not distinct from i.expected_heard_at
+   returning o.job, o.partition, o.entity`,
+)
+
+/**
+ * Writes the rows whose status, attempt and last sign are still as read; answers the keys written. The last sign tells apart two
+ * nodes that keep steps of the same operation at once.
+ */
+export async function updateOperations(db: Queryable, changes: readonly OperationChange[]): Promise<OperationKey[]> {
+  if (changes.length === 0) return []
+  return await db.run(update, [
+    ...keyArrays(changes.map(change => change.after)),
+    changes.map(({ before }) => before.status),
+    changes.map(({ before }) => before.attempt),
+    changes.map(({ after }) => after.status),
+    changes.map(({ after }) => after.attempt),
+    changes.map(({ after }) => after.flow),
+    changes.map(({ after }) => after.startedAt),
+    changes.map(({ after }) => after.launchedAt),
+    changes.map(({ after }) => after.heardAt),
+    changes.map(({ after }) => after.deadlineAt),
+    changes.map(({ before }) => before.heardAt),
+  ])
+}
+
+const upsertDetail = statement<
+  unknown,
+  [
+    bigint[],
+    number[],
+    bigint[],
+    (string | null)[],
+    (string | null)[],
+    (string | null)[],
+    (string | null)[],
+    (string | null)[],
+  ]
+>(
+  'operations_upsert_detail',
+  `insert into operation_detail as d (job, partition, entity, parameters, steps, attempts, messages, description)
+   select * from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::jsonb[], $5::jsonb[], $6::jsonb[], $7::jsonb[], $8::text[])
+   on conflict (job, partition, entity) do update
+      set steps = excluded.steps, attempts = excluded.attempts, messages = excluded.messages,
+          description = excluded.description`,
+)
+
+const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
+
+/** Writes what the operations have of their own. */
+export async function writeDetails(db: Queryable, rows: readonly (OperationKey & OperationDetail)[]): Promise<void> {
+  if (rows.length === 0) return
+  await db.run(upsertDetail, [
+    ...keyArrays(rows),
+    rows.map(row => json(row.parameters)),
+    rows.map(row => json(row.steps)),
+    rows.map(row => json(row.attempts)),
+    rows.map(row => json(row.messages)),
+    rows.map(row => row.description),
+  ])
+}
+
+/** How an operation ends. */
+export interface OperationEnd extends OperationChange {
+  readonly organization: number
+  readonly result: OperationResult
+  readonly counter: Counter
+  readonly endedAt: Date
+}
+
+const end = statement<
+  OperationKey,
+  [
+    bigint[],
+    number[],
+    bigint[],
+    string[],
+    number[],
+    string[],
+    number[],
+    (string | null)[],
+    (Date | null)[],
+    number[],
+    string[],
+    string[],
+    Date[],
+    (string | null)[],
+    (string | null)[],
+    (string | null)[],
+    (string | null)[],
+    (Date | null)[],
+  ]
+>(
+  'operations_end',
+  `with input as (
+     select * from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::operation_status[], $5::smallint[],
+                          $6::operation_status[], $7::smallint[], $8::operation_flow[], $9::timestamptz[], $10::int[],
+                          $11::operation_result[], $12::operation_counter[], $13::timestamptz[], $14::jsonb[], $15::jsonb[],
+                          $16::jsonb[], $17::text[], $18::timestamptz[])
+       as i(job, partition, entity, expected, expected_attempt, status, attempt, flow, started_at, organization, result,
+            counter, ended_at, steps, attempts, messages, description, expected_heard_at)
+   ), gone as (
+     delete from operation o using input i
+      where o.job = i.job and o.partition = i.partition and o.entity = i.entity
+        and o.status = i.expected and o.attempt = i.expected_attempt
+        and o.heard_at is not distinct from i.expected_heard_at
+     returning i.*
+   ), freed as (
+     delete from operation_live l using gone g
+      where l.partition = g.partition and l.entity = g.entity and l.job = g.job
+   ), detail as (
+     delete from operation_detail d using gone g
+      where d.job = g.job and d.partition = g.partition and d.entity = g.entity
+     returning d.job, d.partition, d.entity, d.parameters
+   )
+   insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, flow, started_at,
+                                ended_at, parameters, steps, attempts, messages, description)
+   select g.job, g.partition, g.entity, g.organization, g.status, g.result, g.counter, g.attempt, g.flow, g.started_at,
+          g.ended_at, d.parameters, g.steps, g.attempts, g.messages, g.description
+     from gone g left join detail d on d.job = g.job and d.partition = g.partition and d.entity = g.entity
+   returning job, partition, entity`,
+)
+
+/** Ends the operations whose status, attempt and last sign are still as read, and frees their live slots; answers the keys ended. */
+export async function endOperations(db: Queryable, ends: readonly OperationEnd[]): Promise<OperationKey[]> {
+  if (ends.length === 0) return []
+  return await db.run(end, [
+    ...keyArrays(ends.map(each => each.after)),
+    ends.map(({ before }) => before.status),
+    ends.map(({ before }) => before.attempt),
+    ends.map(({ after }) => after.status),
+    ends.map(({ after }) => after.attempt),
+    ends.map(({ after }) => after.flow),
+    ends.map(({ after }) => after.startedAt),
+    ends.map(each => each.organization),
+    ends.map(each => each.result),
+    ends.map(each => each.counter),
+    ends.map(each => each.endedAt),
+    ends.map(({ after }) => json(after.steps)),
+    ends.map(({ after }) => json(after.attempts)),
+    ends.map(({ after }) => json(after.messages)),
+    ends.map(({ after }) => after.description),
+    ends.map(({ before }) => before.heardAt),
+  ])
+}

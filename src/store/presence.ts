@@ -1,0 +1,71 @@
+/**
+ * Where devices are: connected over MQTT, gone, or last seen asking. Refuses to conclude anything from it.
+ */
+import type { Queryable } from './database.ts'
+import type { DeviceNumbers } from './operation-devices.ts'
+import { statement } from './statement.ts'
+
+/** A sign of a device: it connected, its connection ended, or it was merely seen. */
+export interface PresenceSign extends DeviceNumbers {
+  readonly sign: 'connected' | 'disconnected' | 'seen'
+  /** which connection, so that a late disconnect does not end the next one */
+  readonly connection: string | null
+  readonly node: number
+  readonly at: Date
+}
+
+const record = statement<unknown, [number[], bigint[], string[], (string | null)[], number[], Date[]]>(
+  'presence_record',
+  `insert into presence as p (partition, entity, mqtt_node, mqtt_connection, connected_at, disconnected_at, seen_at)
+   select i.partition, i.entity, case i.sign when 'connected' then i.node end, case i.sign when 'connected' then i.connection end,
+          case i.sign when 'connected' then i.at end, case i.sign when 'disconnected' then i.at end, i.at
+     from unnest($1::smallint[], $2::bigint[], $3::text[], $4::text[], $5::int[], $6::timestamptz[])
+       as i(partition, entity, sign, connection, node, at)
+    order by i.partition, i.entity
+   on conflict (partition, entity) do update set
+     mqtt_node = case when excluded.mqtt_connection is not null then excluded.mqtt_node
+                      when excluded.disconnected_at is not null and p.mqtt_connection = any($4::text[]) then null
+                      else p.mqtt_node end,
+     mqtt_connection = case when excluded.mqtt_connection is not null then excluded.mqtt_connection
+                            when excluded.disconnected_at is not null and p.mqtt_connection = any($4::text[]) then null
+                            else p.mqtt_connection end,
+     connected_at = coalesce(excluded.connected_at, p.connected_at),
+     disconnected_at = coalesce(excluded.disconnected_at, p.disconnected_at),
+     seen_at = greatest(p.seen_at, excluded.seen_at)`,
+)
+
+/** Records signs, at most one per device in a call. */
+export async function recordPresence(db: Queryable, signs: readonly PresenceSign[]): Promise<void> {
+  if (signs.length === 0) return
+  await db.run(record, [
+    signs.map(sign => sign.partition),
+    signs.map(sign => sign.entity),
+    signs.map(sign => sign.sign),
+    signs.map(sign => sign.connection),
+    signs.map(sign => sign.node),
+    signs.map(sign => sign.at),
+  ])
+}
+
+const forget = statement<unknown, [number[]]>(
+  'presence_forget_nodes',
+  `update presence set mqtt_node = null, mqtt_connection = null where mqtt_node is not null and mqtt_node <> all($1::int[])`,
+)
+
+/** Ends the connections that dead nodes held, given the living ones. */
+export async function forgetConnectionsOfOthers(db: Queryable, livingNodes: readonly number[]): Promise<void> {
+  await db.run(forget, [[...livingNodes]])
+}
+
+const connectedAmong = statement<{ partition: number; entity: bigint }, [number[], bigint[]]>(
+  'presence_connected_among',
+  `select p.partition, p.entity from unnest($1::smallint[], $2::bigint[]) as d(partition, entity)
+     join presence p on p.partition = d.partition and p.entity = d.entity
+    where p.mqtt_connection is not null`,
+)
+
+/** Those of the devices that are connected over MQTT now. */
+export function connectedAmongDevices(db: Queryable, devices: readonly DeviceNumbers[]): Promise<DeviceNumbers[]> {
+  if (devices.length === 0) return Promise.resolve([])
+  return db.run(connectedAmong, [devices.map(device => device.partition), devices.map(device => device.entity)])
+}

@@ -1,0 +1,216 @@
+/**
+ * The operations of a job made from its target, set-based: judged lists, tags and filters, and their places.
+ * Running any of these again adds only what is missing. Refuses to decide when.
+ */
+import type { Queryable } from './database.ts'
+import { rankPlacesSql } from './scattering-rank.ts'
+import { type SqlFragment, sql, statement } from './statement.ts'
+
+/** What an operation type applies to: entity types, and model names, empty for any. */
+export interface Applicability {
+  readonly resourceTypes: readonly string[]
+  readonly models: readonly string[]
+}
+
+/** How one asked identifier was judged. */
+export interface Judged {
+  identifier: string
+  partition: number | null
+  entity: bigint | null
+  verdict: 'added' | 'notProvisioned' | 'notAllowed' | 'duplicated'
+}
+
+const addListed = statement<
+  Judged,
+  [bigint, number, readonly string[], number[], readonly string[], readonly string[]]
+>(
+  'targets_add_listed',
+  `with asked as (
+     select a.identifier, a.partition from unnest($3::text[], $4::smallint[]) as a(identifier, partition)
+   ), found as (
+     select a.identifier, e.partition, e.entity,
+            e.resource_type = any($5::text[]) and (cardinality($6::text[]) = 0 or e.model = any($6::text[])) as allowed
+       from asked a join entity e on e.partition = a.partition and e.organization = $2 and e.identifier = a.identifier
+   ), added as (
+     insert into operation (job, partition, entity)
+     select $1, partition, entity from found where allowed order by partition, entity
+     on conflict do nothing returning partition, entity
+   )
+   select a.identifier, f.partition, f.entity,
+          case when f.entity is null then 'notProvisioned' when not f.allowed then 'notAllowed'
+               when n.entity is null then 'duplicated' else 'added' end as verdict
+     from asked a
+     left join found f on f.identifier = a.identifier
+     left join added n on n.partition = f.partition and n.entity = f.entity`,
+)
+
+/** Adds listed entities to a job. `identifiers` are distinct; each comes back with its verdict. */
+export function addListedOperations(
+  db: Queryable,
+  job: bigint,
+  organization: number,
+  identifiers: readonly { readonly identifier: string; readonly partition: number }[],
+  applicable: Applicability,
+): Promise<Judged[]> {
+  if (identifiers.length === 0) return Promise.resolve([])
+  return db.run(addListed, [
+    job,
+    organization,
+    identifiers.map(each => each.identifier),
+    identifiers.map(each => each.partition),
+    applicable.resourceTypes,
+    applicable.models,
+  ])
+}
+
+const removeListed = statement<{ count: number }, [bigint, number, readonly string[], number[]]>(
+  'targets_remove_listed',
+  `with gone as (
+     delete from operation o
+      using unnest($3::text[], $4::smallint[]) as a(identifier, partition)
+       join entity e on e.partition = a.partition and e.organization = $2 and e.identifier = a.identifier
+      where o.job = $1 and o.partition = e.partition and o.entity = e.entity
+     returning o.job, o.partition, o.entity
+   ), detail as (
+     delete from operation_detail d using gone g
+      where d.job = g.job and d.partition = g.partition and d.entity = g.entity
+   )
+   select count(*)::int as count from gone`,
+)
+
+/** Takes listed entities out of a job that has not started; answers how many were in it. */
+export async function removeListedOperations(
+  db: Queryable,
+  job: bigint,
+  organization: number,
+  identifiers: readonly { readonly identifier: string; readonly partition: number }[],
+): Promise<number> {
+  const rows = await db.run(removeListed, [
+    job,
+    organization,
+    identifiers.map(each => each.identifier),
+    identifiers.map(each => each.partition),
+  ])
+  return rows[0]?.count ?? 0
+}
+
+const removeTagged = statement<{ count: number }, [bigint, number, string]>(
+  'targets_remove_tagged',
+  `with gone as (
+     delete from operation o using entity e
+      where e.organization = $2 and e.tags @> array[$3] and o.job = $1 and o.partition = e.partition and o.entity = e.entity
+     returning o.job, o.partition, o.entity
+   ), detail as (
+     delete from operation_detail d using gone g
+      where d.job = g.job and d.partition = g.partition and d.entity = g.entity
+   )
+   select count(*)::int as count from gone`,
+)
+
+/** Takes the entities of a tag out of a job that has not started; answers how many were in it. */
+export async function removeTaggedOperations(
+  db: Queryable,
+  job: bigint,
+  organization: number,
+  tag: string,
+): Promise<number> {
+  return (await db.run(removeTagged, [job, organization, tag]))[0]?.count ?? 0
+}
+
+/** What a tag or filter led to. `refused` holds the first 1,000 identifiers that the type does not apply to. */
+export interface Resolved {
+  added: number
+  refusedCount: number
+  refused: string[]
+}
+
+/** The condition of a tag, over `entity e`. */
+export function tagCondition(tag: string): SqlFragment {
+  return sql`e.tags @> array[${tag}]`
+}
+
+function applies(applicable: Applicability): SqlFragment {
+  const anyModel = applicable.models.length === 0
+  return sql`e.resource_type = any(${applicable.resourceTypes}::text[]) and (${anyModel}::boolean or e.model = any(${applicable.models}::text[]))`
+}
+
+/**
+ * Adds every applicable entity of an organization that a condition over `entity e` selects, and reports those it does not apply
+ * to. One insert inside PostgreSQL, whatever the number.
+ */
+export async function addSelectedOperations(
+  db: Queryable,
+  job: bigint,
+  organization: number,
+  condition: SqlFragment,
+  applicable: Applicability,
+): Promise<Resolved> {
+  const [added] = await db.query<{ count: number }>(sql`
+    with added as (
+      insert into operation (job, partition, entity)
+      select ${job}::bigint, e.partition, e.entity from entity e
+       where e.organization = ${organization} and ${applies(applicable)} and (${condition})
+      on conflict do nothing returning 1
+    ) select count(*)::int as count from added`)
+  const refused = await db.query<{ identifier: string; count: number }>(sql`
+    select e.identifier, count(*) over ()::int as count from entity e
+     where e.organization = ${organization} and not (${applies(applicable)}) and (${condition})
+     order by e.identifier limit 1000`)
+  return {
+    added: added?.count ?? 0,
+    refusedCount: refused[0]?.count ?? 0,
+    refused: refused.map(row => row.identifier),
+  }
+}
+
+/** How many entities a condition over `entity e` selects in an organization, by entity type. */
+export function countSelected(
+  db: Queryable,
+  organization: number,
+  condition: SqlFragment,
+): Promise<{ resourceType: string; count: number }[]> {
+  return db.query(sql`
+    select e.resource_type as "resourceType", count(*)::int as count from entity e
+     where e.organization = ${organization} and (${condition}) group by 1 order by 1`)
+}
+
+const rankByHash = statement<unknown, [bigint]>(
+  'targets_rank_by_hash',
+  `insert into operation_ready (job, place, partition, entity)
+   select $1, ranked.place, ranked.partition, ranked.entity from (${rankPlacesSql(false)}) ranked
+   on conflict do nothing`,
+)
+const rankByStrategy = statement<unknown, [bigint, number]>(
+  'targets_rank_by_strategy',
+  `insert into operation_ready (job, place, partition, entity)
+   select $1, ranked.place, ranked.partition, ranked.entity from (${rankPlacesSql(true)}) ranked
+   on conflict do nothing`,
+)
+
+/** Makes every operation of a job ready at its place, once, when the job starts; answers how many. */
+export function rankOperations(db: Queryable, job: bigint, factor: number | null): Promise<number> {
+  return factor === null ? db.count(rankByHash, [job]) : db.count(rankByStrategy, [job, factor])
+}
+
+const addParameters = statement<unknown, [bigint, number[], bigint[], string[]]>(
+  'targets_add_parameters',
+  `insert into operation_detail (job, partition, entity, parameters)
+   select $1, i.partition, i.entity, i.parameters
+     from unnest($2::smallint[], $3::bigint[], $4::jsonb[]) as i(partition, entity, parameters)
+   on conflict (job, partition, entity) do update set parameters = excluded.parameters`,
+)
+
+/** Gives single operations parameters of their own. */
+export async function addOwnParameters(
+  db: Queryable,
+  job: bigint,
+  own: readonly { readonly partition: number; readonly entity: bigint; readonly parameters: object }[],
+): Promise<void> {
+  if (own.length === 0) return
+  await db.run(addParameters, [
+    job,
+    own.map(each => each.partition),
+    own.map(each => each.entity),
+    own.map(each => JSON.stringify(each.parameters)),
+  ])
+}

@@ -1,0 +1,172 @@
+/**
+ * An engine on a database of its own, a virtual clock and pretend devices in the process: what every engine test stands on. Loops
+ * are not started; `settle` runs them until nothing is left to do at the present instant.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Caller } from '../../src/domain/caller.ts'
+import type { Flow } from '../../src/domain/flow.ts'
+import { numberSource, partitionOf } from '../../src/domain/identity.ts'
+import type { JobRequest } from '../../src/domain/job.ts'
+import type { Connector, OperationRequest, SendReport } from '../../src/engine/connector.ts'
+import { createEngine, type Engine } from '../../src/engine/engine.ts'
+import { createJobs, type Jobs } from '../../src/engine/jobs.ts'
+import type { Database } from '../../src/store/database.ts'
+import type { StoredJob } from '../../src/store/jobs.ts'
+import { sql } from '../../src/store/statement.ts'
+import { silentLog } from '../database.ts'
+import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts'
+
+/** Answers a request as a device would; what it does not report never happened. */
+export type PretendDevice = (request: OperationRequest, report: (report: SendReport) => void) => void
+
+export interface Workbench {
+  engine: Engine
+  jobs: Jobs
+  clock: VirtualClock
+  caller: Caller
+  /** every request that was sent, in order */
+  sent: OperationRequest[]
+  /** jobs told as started and finished, in order */
+  told: { kind: 'started' | 'finished'; job: bigint; status: string }[]
+  /** how the devices of a flow answer; by default they are sent to and stay silent */
+  device: PretendDevice
+  provision(
+    identifiers: readonly string[],
+    columns?: { tags?: string[]; flow?: Flow; cellInfo?: string },
+  ): Promise<void>
+  /** Runs every loop until nothing is left to do now. */
+  settle(): Promise<void>
+  /** Goes on in time, settling at each step. */
+  advance(ms: number): Promise<void>
+}
+
+export const EPOCH = new Date('2026-03-02T10:00:00Z')
+
+/** A job request with what a test does not care about filled in. */
+export function jobRequest(request: Partial<JobRequest> & Pick<JobRequest, 'target'>): JobRequest {
+  return {
+    name: 'REBOOT_EQUIPMENT',
+    parameters: {},
+    active: true,
+    schedule: {},
+    notify: false,
+    callback: '',
+    ...request,
+    operationParameters: {
+      ackTimeout: 10_000,
+      timeout: 60_000,
+      retries: 0,
+      retriesDelay: 0,
+      retryResultList: ['ERROR_TIMEOUT'],
+      ...request.operationParameters,
+    },
+  }
+}
+
+/** Builds a workbench on an empty, migrated database. */
+export async function createWorkbench(
+  database: Database,
+  { node = 1, cancelAtOnceMax = 10_000 } = {},
+): Promise<Workbench> {
+  const clock = createVirtualClock(EPOCH)
+  const nextNumber = numberSource(() => clock.now().getTime(), node)
+  const organization = await organizationOf(database)
+  const caller: Caller = { email: 'a@b.c', organization, organizationName: 'drover', profile: 'admin' }
+  const sent: OperationRequest[] = []
+  const told: Workbench['told'] = []
+  const tell = (kind: 'started' | 'finished') => async (_: unknown, jobs: readonly StoredJob[]) => {
+    for (const { job, status } of jobs) told.push({ kind, job, status })
+  }
+  const connector = (flow: Flow): Connector => ({
+    flow,
+    capacity: () => 500,
+    send(requests, report) {
+      for (const request of requests) {
+        sent.push(request)
+        workbench.device(request, each => report(request, each))
+      }
+    },
+    stop: () => Promise.resolve(),
+  })
+  const applicability = { resourceTypes: ['entity.device'], models: [] }
+  const notices = { started: tell('started'), finished: tell('finished') }
+  const engine = createEngine({
+    database,
+    clock,
+    log: silentLog,
+    node,
+    nodeName: `node-${node}`,
+    roles: ['engine'],
+    connectors: [connector('http'), connector('mqtt')],
+    notices,
+    followTasks: () => Promise.resolve(),
+    openKey: sealed => sealed.toString(),
+    pullRedeliveryMs: 30_000,
+    applicabilityOf: () => Promise.resolve(applicability),
+    compile: () => sql`true`,
+  })
+  const jobs = createJobs({
+    database,
+    now: () => clock.now(),
+    nextNumber,
+    notices,
+    settling: engine.settling,
+    findType: (_tx, _organization, name) => Promise.resolve({ name, profiles: null, applicability }),
+    judgeParameters: (_organization, _name, parameters) => Promise.resolve({ ...parameters }),
+    judgeFilter: () => {},
+    cancelAtOnceMax,
+    onCommit: engine.wake,
+  })
+
+  async function settle(): Promise<void> {
+    for (let quiet = 0; quiet < 2; ) {
+      let worked = false
+      for (const loop of engine.loops.values()) {
+        const next = await loop.runOnce(clock.now())
+        if (next !== null && next <= clock.now()) worked = true
+      }
+      // Reports are gathered for a few milliseconds of real time.
+      await sleep(8)
+      quiet = worked ? 0 : quiet + 1
+    }
+  }
+
+  const workbench: Workbench = {
+    engine,
+    jobs,
+    clock,
+    caller,
+    sent,
+    told,
+    device: (_, report) => report({ seen: 'sent' }),
+    async provision(identifiers, { tags = [], flow = 'http', cellInfo } = {}) {
+      await database.query(sql`
+        insert into entity (partition, entity, organization, identifier, resource_type, document, tags, flow, cell_info,
+                            created_at, updated_at)
+        select i.partition, i.entity, ${organization}, i.identifier, 'entity.device', '{}', ${tags}::text[], ${flow}::text,
+               ${cellInfo ?? null}::text, ${EPOCH}, ${EPOCH}
+          from unnest(${identifiers.map(id => partitionOf(organization, id))}::smallint[],
+                      ${identifiers.map(() => nextNumber())}::bigint[], ${identifiers}::text[]) as i(partition, entity, identifier)`)
+    },
+    settle,
+    async advance(ms) {
+      const until = clock.now().getTime() + ms
+      await settle()
+      while (clock.now().getTime() < until) {
+        await clock.advanceTo(new Date(Math.min(until, clock.now().getTime() + 1_000)))
+        await settle()
+      }
+    },
+  }
+  return workbench
+}
+
+async function organizationOf(database: Database): Promise<number> {
+  await database.query(sql`
+    insert into organization (name, created_at) values ('drover', ${EPOCH}) on conflict do nothing`)
+  const [row] = await database.query<{ organization: number }>(sql`select organization from organization`)
+  await database.query(sql`
+    insert into operation_type (organization, name, applicable_to, created_at)
+    values (${row!.organization}, 'REBOOT_EQUIPMENT', '{entity.device}', ${EPOCH}) on conflict do nothing`)
+  return row!.organization
+}
