@@ -18,7 +18,7 @@ export interface HttpSettings {
   readonly exchangesPerHostMax?: number
   /** requests that wait for their turn at one host */
   readonly waitingPerHostMax?: number
-  /** a request that has waited longer is left to the engine, which gives it back; what closed a gate must not be undone later */
+  /** a request that has waited longer is not sent */
   readonly waitMs?: number
   readonly connectMs?: number
   readonly bodyMs?: number
@@ -147,16 +147,19 @@ export function httpConnector(settings: HttpSettings): Connector {
         const { origin } = target.url
         const host = hosts.get(origin) ?? { origin, open: 0, waiting: [], inTurn: false }
         if (host.waiting.length >= waitingPerHostMax) dropStale(host.waiting, since - waitMs)
-        if (host.waiting.length >= waitingPerHostMax) continue
+        if (host.waiting.length >= waitingPerHostMax) {
+          queueMicrotask(() => report(request, { seen: 'notSent' }))
+          continue
+        }
         hosts.set(origin, host)
         host.waiting.push({ request, url: target.url, report, since })
         enter(host)
+        proceed()
       }
-      proceed()
     },
     async stop(graceMs) {
       stopping = true
-      for (const host of hosts.values()) host.waiting.length = 0
+      for (const host of hosts.values()) dropStale(host.waiting, Number.POSITIVE_INFINITY)
       if (open > 0) {
         const { promise, resolve } = Promise.withResolvers<void>()
         idle = resolve
@@ -170,8 +173,9 @@ export function httpConnector(settings: HttpSettings): Connector {
   }
 }
 
-/** Drops what has waited since before `oldest`; the engine gives it back. The longest waiting stand first. */
+/** Gives up what has waited since before `oldest`. The longest waiting stand first. */
 function dropStale(waiting: Waiting[], oldest: number): void {
   const fresh = waiting.findIndex(({ since }) => since >= oldest)
-  waiting.splice(0, fresh < 0 ? waiting.length : fresh)
+  const stale = waiting.splice(0, fresh < 0 ? waiting.length : fresh)
+  for (const { request, report } of stale) report(request, { seen: 'notSent' })
 }

@@ -70,12 +70,14 @@ export type SendReport =
   | { readonly seen: 'deviceFailed'; readonly description: string }
   /** the device answered another 4xx */
   | { readonly seen: 'deviceRefused'; readonly description: string }
+  /** it was not sent and will not be: the engine gives it back */
+  | { readonly seen: 'notSent' }
   /** the device answered in the same exchange */
   | { readonly seen: 'answered'; readonly message: DeviceMessage }
 
 /**
  * A way out. `send` takes a batch, returns at once, and reports each request once or twice (`sent`, then what came back) until
- * `stop`; a request it cannot report on is given back by the engine when its send timer runs out.
+ * `stop`. A request waits at most 2 s for its turn and is then `notSent`: what was launched before a gate closed must not leave later.
  */
 export interface Connector {
   readonly flow: Flow

@@ -55,6 +55,8 @@ export function createRequestSender(
       return
     }
     if (report.seen !== 'sent') sending.delete(keyText(key))
+    // Its send timer finds it in nobody's hands and gives it back.
+    if (report.seen === 'notSent') return
     gatherer.report({
       key,
       seen: report.seen,
@@ -65,7 +67,8 @@ export function createRequestSender(
   }
 
   return {
-    capacity: () => Math.max(0, Math.min(claimMax, ...connectors.map(connector => connector.capacity()))),
+    // A connector without room must not stop the others: what is claimed for it waits there for its turn or comes back.
+    capacity: () => Math.min(claimMax, Math.max(0, ...connectors.map(connector => connector.capacity()))),
     send(requests) {
       for (const request of requests) sending.add(keyText(request.key))
       for (const [flow, group] of Map.groupBy(requests, request => request.flow)) {
