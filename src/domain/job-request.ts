@@ -4,6 +4,7 @@
  * Serves: Job request, Schedule (job), operationParameters, Rules for PUT.
  */
 import { type CallbackRules, judgeCallback } from './callback-address.ts'
+import { RESOURCE_TYPES } from './data-model.ts'
 import { DroverError } from './errors.ts'
 import { longestDelayMs } from './instants.ts'
 import type { JobChange, JobRequest, JobSchedule, OperationParameters } from './job.ts'
@@ -12,7 +13,7 @@ import type { Problem } from './problems.ts'
 import { isAbsent, type Members, readMembers, readWhole, readWord } from './reading.ts'
 import { refusalOf } from './refusal.ts'
 import { parseSchedule } from './schedule.ts'
-import { isEmptyTarget, RESOURCE_TYPES, readTarget, readTargetChange, type TargetRules } from './target-selection.ts'
+import { isEmptyTarget, readTarget, readTargetChange, type TargetRules } from './target-selection.ts'
 
 /** What a request is read by: limits that an operator may set. */
 export interface JobRequestRules extends TargetRules {

@@ -2,24 +2,12 @@
  * Reads which entities a job is asked to run on: one list, one tag or one filter, never a mixture. Whether they exist is not its
  * business. Serves: Target.
  */
+import { isName } from './data-model.ts'
 import { DroverError } from './errors.ts'
 import { parseFilter } from './filter.ts'
 import type { FilterExpression, JobTarget, TargetSelection } from './job.ts'
 import type { Problem } from './problems.ts'
 import { isAbsent, readMembers } from './reading.ts'
-
-/** Serves: Target (`resourceType`). */
-export const RESOURCE_TYPES = [
-  'entity.device',
-  'entity.asset',
-  'entity.commsModule',
-  'entity.subscription',
-  'entity.subscriber',
-] as const
-export type ResourceType = (typeof RESOURCE_TYPES)[number]
-
-/** Characters of an entity identifier or a tag. */
-export const IDENTIFIER_LENGTH_MAX = 255
 
 /** Reads parameters as an object, whether they came so or as the list of named, typed values. */
 export type ParametersReader = (
@@ -124,8 +112,8 @@ function readIdentifiers(json: unknown, path: string, max: number, problems: Pro
 }
 
 function readIdentifier(json: unknown, path: string, problems: Problem[]): string | undefined {
-  if (typeof json === 'string' && json !== '' && json.length <= IDENTIFIER_LENGTH_MAX) return json
-  problems.push({ path, message: `must be a text of 1 to ${IDENTIFIER_LENGTH_MAX} characters`, kind: 'invalid' })
+  if (isName(json)) return json
+  problems.push({ path, message: 'must be a text of 1 to 256 characters', kind: 'invalid' })
   return undefined
 }
 

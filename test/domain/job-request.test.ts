@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readParameters } from '../../src/contract/device-parameters.ts'
+import { RESOURCE_TYPES } from '../../src/domain/data-model.ts'
 import { DroverError } from '../../src/domain/errors.ts'
 import { type JobRequestRules, parseJobBody, parseJobChange, parseJobRequest } from '../../src/domain/job-request.ts'
 import { OPERATION_RESULTS } from '../../src/domain/operation.ts'
-import { RESOURCE_TYPES } from '../../src/domain/target-selection.ts'
 
 const rules: JobRequestRules = {
   entitiesMax: 3,
