@@ -12,6 +12,7 @@ import {
   type SummaryWithStatus,
 } from '../domain/delivery.ts'
 import { jobId } from '../domain/identity.ts'
+import type { JobRequest, JobStatus } from '../domain/job.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import {
   insertDeliveries,
@@ -22,18 +23,38 @@ import {
   reopenDelivery,
 } from '../store/deliveries.ts'
 import type { DeliveryQueue, QueuedDelivery } from '../store/delivery-queue.ts'
-import { readCounters, type StoredJob } from '../store/jobs.ts'
-import type { JobNotices } from './job-settling.ts'
+
+/** What is told of a job, as its row stands after the move. */
+export interface NotifiedJob {
+  readonly organization: number
+  readonly job: bigint
+  readonly userEmail: string
+  readonly request: JobRequest
+  readonly status: JobStatus
+  readonly activatedAt: Date | null
+  readonly startedAt: Date | null
+  readonly finishedAt: Date | null
+  readonly errorCode: string | null
+  readonly errorDescription: string | null
+}
 
 export interface DeliveryEnqueuerOptions {
   readonly queue: DeliveryQueue
+  /** exact counters of jobs, read in the transaction that ends them */
+  readonly readCounters: (tx: Transaction, jobs: readonly bigint[]) => Promise<ReadonlyMap<bigint, Counters>>
   /** the hosts that answer for mail and traps; null where not configured */
   readonly mailHost: string | null
   readonly trapHost: string | null
 }
 
-/** Makes the deliveries of the jobs it is told of; whoever tells it twice is heard once. Entered in the caller's transaction. */
-export function createDeliveryEnqueuer(options: DeliveryEnqueuerOptions): JobNotices {
+/** Called in the transaction that starts or ends jobs; whoever calls twice is heard once. */
+export interface DeliveryEnqueuer {
+  started(tx: Transaction, jobs: readonly NotifiedJob[], now: Date): Promise<void>
+  finished(tx: Transaction, jobs: readonly NotifiedJob[], now: Date): Promise<void>
+}
+
+/** Makes the port by which jobs tell of their start and end. */
+export function createDeliveryEnqueuer(options: DeliveryEnqueuerOptions): DeliveryEnqueuer {
   async function enqueue(tx: Transaction, deliveries: readonly NewDelivery[], now: Date): Promise<void> {
     if (deliveries.length === 0) return
     const made = await insertDeliveries(tx, deliveries, now)
@@ -47,7 +68,7 @@ export function createDeliveryEnqueuer(options: DeliveryEnqueuerOptions): JobNot
     async finished(tx, jobs, now) {
       const told = jobs.filter(job => calls(job) || job.request.notify)
       if (told.length === 0) return
-      const counters = await readCounters(
+      const counters = await options.readCounters(
         tx,
         told.map(job => job.job),
       )
@@ -99,9 +120,9 @@ export function repeatDelivery(
   })
 }
 
-const calls = (job: StoredJob) => job.request.callback !== ''
+const calls = (job: NotifiedJob) => job.request.callback !== ''
 
-function callbackOf(job: StoredJob, event: DeliveryEvent, told: object, complete: boolean): NewDelivery {
+function callbackOf(job: NotifiedJob, event: DeliveryEvent, told: object, complete: boolean): NewDelivery {
   return {
     delivery: deliveryId(job.job, 'callback', event),
     organization: job.organization,
@@ -115,7 +136,7 @@ function callbackOf(job: StoredJob, event: DeliveryEvent, told: object, complete
   }
 }
 
-function startedCallback(job: StoredJob): NewDelivery {
+function startedCallback(job: NotifiedJob): NewDelivery {
   const { name, parameters, notify } = job.request
   const told = {
     id: jobId(job.job),
@@ -125,7 +146,7 @@ function startedCallback(job: StoredJob): NewDelivery {
   return callbackOf(job, 'jobStarted', told, true)
 }
 
-function finishedCallback(job: StoredJob, summary: SummaryWithStatus): NewDelivery {
+function finishedCallback(job: NotifiedJob, summary: SummaryWithStatus): NewDelivery {
   const told = {
     id: jobId(job.job),
     request: { ...job.request, user: job.userEmail },
@@ -135,7 +156,7 @@ function finishedCallback(job: StoredJob, summary: SummaryWithStatus): NewDelive
 }
 
 function noticeOf(
-  job: StoredJob,
+  job: NotifiedJob,
   summary: SummaryWithStatus,
   channel: DeliveryChannel,
   host: string,
@@ -163,7 +184,7 @@ function noticeOf(
   }
 }
 
-function executionOf(job: StoredJob): JobNotice['execution'] {
+function executionOf(job: NotifiedJob): JobNotice['execution'] {
   return {
     activatedDate: job.activatedAt?.toISOString() ?? '',
     startedDate: job.startedAt?.toISOString() ?? '',
@@ -171,7 +192,7 @@ function executionOf(job: StoredJob): JobNotice['execution'] {
   }
 }
 
-function summaryWithStatus(job: StoredJob, counters: Counters | undefined): SummaryWithStatus {
+function summaryWithStatus(job: NotifiedJob, counters: Counters | undefined): SummaryWithStatus {
   if (!counters) throw new Error(`job ${jobId(job.job)} has no counters`)
   const failed = job.status === 'FINISHED_WITH_ERRORS'
   return {
