@@ -29,18 +29,28 @@ export interface Finished {
 
 const platforms: Partial<Record<NodeJS.Platform, string>> = { win32: 'windows', darwin: 'darwin', linux: 'linux' }
 
-/** Runs a program to its end. Never fails by the program's own failure, only when it cannot be started. */
+const longestRunMs = 120_000
+
+/** Runs a program to its end, at most two minutes. Never fails by the program's own failure, only when it cannot be started. */
 export function runToEnd(program: string, args: readonly string[], options: SpawnOptions): Promise<Finished> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'], timeout: 120_000 })
+    const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+    // The time-out of `spawn` itself goes on holding the process when the program could not be started at all.
+    const timeout = setTimeout(() => child.kill('SIGKILL'), longestRunMs)
     let output = ''
     const gather = (chunk: Buffer) => {
       output += chunk.toString()
     }
     child.stdout?.on('data', gather)
     child.stderr?.on('data', gather)
-    child.on('error', reject)
-    child.on('close', code => resolve({ code, output: output.trim() }))
+    child.on('error', error => {
+      clearTimeout(timeout)
+      reject(error)
+    })
+    child.on('close', code => {
+      clearTimeout(timeout)
+      resolve({ code, output: output.trim() })
+    })
   })
 }
 

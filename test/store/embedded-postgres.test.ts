@@ -7,7 +7,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/store/database.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/store/embedded-postgres.ts'
-import { accountToRunAs, canEnter, findBinaries, installedFolder } from '../../src/store/postgres-binaries.ts'
+import { accountToRunAs, canEnter, findBinaries, installedFolder, runToEnd } from '../../src/store/postgres-binaries.ts'
 import { sql } from '../../src/store/statement.ts'
 import { silentLog } from '../database.ts'
 
@@ -158,6 +158,13 @@ describe('the embedded database', () => {
 })
 
 describe('its binaries', () => {
+  test('a program that cannot be started is an error and holds nothing', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter(each => each === 'Timeout').length
+    const before = timers()
+    await expect(runToEnd(path.join(folder, 'nowhere'), [], {})).rejects.toThrow('ENOENT')
+    expect(timers()).toBe(before)
+  })
+
   const installed = path.dirname(installedFolder())
 
   test.runIf(root)('binaries that the account cannot reach are copied where it can', async () => {
