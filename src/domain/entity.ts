@@ -212,7 +212,7 @@ function* inListOrder(values: ReadonlyMap<string, unknown>): Generator<[string, 
 /** What the engine reads of an entity, beside its document. */
 export interface EntityTraits {
   readonly tags: readonly string[]
-  /** the text, or the object as JSON */
+  /** the text, or the name in the object */
   readonly model: string | null
   readonly flow: string | null
   readonly url: string | null
@@ -227,12 +227,16 @@ export function traitsOf({ resourceType, document }: Entity): EntityTraits {
   const model = document[resourceType === 'entity.asset' ? IDS.assetModel : IDS.model]
   return {
     tags: Array.isArray(tags) ? [...new Set(tags.filter(tag => typeof tag === 'string'))] : [],
-    model: model === undefined ? null : (text(model) ?? JSON.stringify(model)),
+    model: text(model) ?? text(nameOf(model)),
     flow: text(document[IDS.flow]),
     url: text(document[IDS.url]),
     parametersAs: document[IDS.parameters] === 'object' ? 'object' : 'typed',
     address: text(listOf(document, IDS.address)[0]?.value),
   }
+}
+
+function nameOf(model: unknown): unknown {
+  return typeof model === 'object' && model !== null && 'name' in model ? model.name : null
 }
 
 function text(value: unknown): string | null {

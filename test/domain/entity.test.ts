@@ -302,7 +302,7 @@ describe('what the engine reads of a device', () => {
     })
     expect(traitsOf(device)).toEqual({
       tags: ['roof', 'beta'],
-      model: '{"manufacturer":"m","name":"n"}',
+      model: 'n',
       flow: 'mqtt',
       url: 'http://gw-7.example:1123/ops',
       parametersAs: 'object',

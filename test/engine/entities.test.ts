@@ -1,0 +1,280 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import type { Entity } from '../../src/domain/entity.ts'
+import { readEntityForm, type SaidValues } from '../../src/domain/entity-form.ts'
+import { numberSource } from '../../src/domain/identity.ts'
+import { createClock } from '../../src/engine/clock.ts'
+import { createDatastreams } from '../../src/engine/datastreams.ts'
+import { createEntities, type EntityAction, type EntityOutcome } from '../../src/engine/entities.ts'
+import { knownDatastreams } from '../../src/store/datastreams.ts'
+import { deleteEntitiesOfOrganization, type EntityKey, readEntities } from '../../src/store/entities.ts'
+import { sql } from '../../src/store/statement.ts'
+import { testDatabase } from '../database.ts'
+
+const { database } = await testDatabase()
+const closed: EntityKey[] = []
+const gone: EntityKey[] = []
+let keys = 0
+const entities = createEntities({
+  database,
+  clock: createClock(Date.now),
+  datastreams: createDatastreams(database),
+  nextNumber: numberSource(Date.now, 1),
+  makeKey() {
+    const key = `key-${++keys}`
+    return { key, hash: createHash('sha256').update(key).digest(), sealed: Buffer.from(key) }
+  },
+  closeEntities: async (_tx, of) => void closed.push(...of),
+  onGone: of => void gone.push(...of),
+})
+
+async function organization(name: string): Promise<{ organization: number; organizationName: string }> {
+  const [row] = await database.query<{ organization: number }>(
+    sql`insert into organization (name, created_at) values (${name}, now()) returning organization`,
+  )
+  return { organization: row!.organization, organizationName: name }
+}
+const acme = await organization('acme')
+
+function said(body: Record<string, unknown>): SaidValues {
+  const read = readEntityForm(body, true)
+  if (!read.ok) throw new Error(JSON.stringify(read.problems))
+  return read.value
+}
+
+function write(action: EntityAction, ...bodies: Record<string, unknown>[]): Promise<EntityOutcome[]> {
+  return entities.write(
+    acme,
+    action,
+    bodies.map(body => ({ said: said(body) })),
+  )
+}
+
+const codes = (outcomes: EntityOutcome[]) => outcomes.map(each => (each.ok ? 'ok' : each.error.entry.code))
+const device = (identifier: string, more: Record<string, unknown> = {}) => ({
+  'provision.device.identifier': identifier,
+  ...more,
+})
+const SUBSCRIPTION = 'provision.device.communicationModules[].subscription.identifier'
+const ADDRESS = 'provision.device.communicationModules[].subscription.address'
+const subscription = (identifier: string, more: Record<string, unknown> = {}) => ({
+  [SUBSCRIPTION]: identifier,
+  ...more,
+})
+
+async function read(identifier: string): Promise<Entity | undefined> {
+  return (await readEntities(database, acme.organization, [identifier]))[0]
+}
+
+interface Columns {
+  tags: string[]
+  model: string | null
+  flow: string | null
+  url: string | null
+  address: string | null
+  as: string
+  carrier: string | null
+}
+
+async function columns(identifier: string): Promise<Columns> {
+  const [row] = await database.query<Columns>(
+    sql`select e.tags, e.model, e.flow, e.url, e.address, e.parameters_as as "as", d.identifier as carrier
+          from entity e left join entity d on d.partition = e.device_partition and d.entity = e.device
+         where e.organization = ${acme.organization} and e.identifier = ${identifier}`,
+  )
+  return row!
+}
+
+describe('provisioning', () => {
+  it('creates each entity of a batch once, and names the one that exists', async () => {
+    expect(codes(await write('CREATE', device('a1'), device('a2'), device('a1')))).toEqual(['ok', 'ok', '0x010114'])
+    expect(codes(await write('CREATE', device('a2'), { 'provision.asset.identifier': 'a1' }))).toEqual([
+      '0x010114',
+      '0x010114',
+    ])
+    expect((await read('a1'))?.resourceType).toBe('entity.device')
+  })
+
+  it('gives a device its key when it is created, and nothing else one', async () => {
+    const [a, b] = await write('CREATE', device('k1'), { 'provision.asset.identifier': 'k2' })
+    expect(a).toMatchObject({ ok: true, apiKey: expect.stringMatching(/^key-/) })
+    expect(b).toEqual({ ok: true, identifier: 'k2', resourceType: 'entity.asset' })
+  })
+
+  it('keeps the columns in step with the document', async () => {
+    await write(
+      'CREATE',
+      device('c1', {
+        'provision.administration.tags': ['roof', 'roof', 'beta'],
+        'provision.device.model': { manufacturer: 'm', name: 'n' },
+        'provision.device.operation.flow': 'http',
+        'provision.device.operation.url': 'http://c1.example/ops',
+        'provision.device.operation.parameters': 'object',
+        [ADDRESS]: ['10.0.0.1', '10.0.0.2'],
+      }),
+    )
+    expect(await columns('c1')).toEqual({
+      tags: ['roof', 'beta'],
+      model: 'n',
+      flow: 'http',
+      url: 'http://c1.example/ops',
+      address: '10.0.0.1',
+      as: 'object',
+      carrier: null,
+    })
+    await write('UPDATE', device('c1', { 'provision.administration.tags': ['cellar'] }))
+    expect(await columns('c1')).toEqual({
+      tags: ['cellar'],
+      model: null,
+      flow: null,
+      url: null,
+      address: null,
+      as: 'typed',
+      carrier: null,
+    })
+  })
+
+  it('replaces, patches and deletes only what is there', async () => {
+    await write('CREATE', device('u1', { 'provision.device.name': 'one', 'provision.device.description': 'd' }))
+    expect(codes(await write('PATCH', device('u1', { 'provision.device.name': 'two' }), device('u9')))).toEqual([
+      'ok',
+      '0x010006',
+    ])
+    expect((await read('u1'))?.document).toMatchObject({
+      'provision.device.name': 'two',
+      'provision.device.description': 'd',
+    })
+    expect(codes(await write('UPDATE', device('u9'), device('u1', { 'provision.device.name': 'three' })))).toEqual([
+      '0x010006',
+      'ok',
+    ])
+    expect((await read('u1'))?.document).not.toHaveProperty(['provision.device.description'])
+    expect(codes(await write('DELETE', device('u9'), device('u1'), device('u1')))).toEqual([
+      '0x010006',
+      'ok',
+      '0x010006',
+    ])
+    expect(await read('u1')).toBeUndefined()
+  })
+
+  it('does what is asked twice of one entity one after the other', async () => {
+    await write('CREATE', device('t1'))
+    await write(
+      'PATCH',
+      device('t1', { 'provision.device.name': 'x' }),
+      device('t1', { 'provision.device.description': 'y' }),
+    )
+    expect((await read('t1'))?.document).toMatchObject({
+      'provision.device.name': 'x',
+      'provision.device.description': 'y',
+    })
+  })
+
+  it('refuses an entity of another kind than the address as one that is not there', async () => {
+    await write('CREATE', device('w1'))
+    const [outcome] = await entities.write(acme, 'DELETE', [
+      { said: new Map(), resourceType: 'entity.asset', identifier: 'w1' },
+    ])
+    expect(codes([outcome!])).toEqual(['0x010006'])
+  })
+
+  it('names the fields at fault of one request and carries out the others', async () => {
+    const outcomes = await write(
+      'CREATE',
+      device('n1', { 'provision.administration.organization': 'other' }),
+      device('n2'),
+      { resourceType: 'entity.device' },
+    )
+    expect(codes(outcomes)).toEqual(['0x010001', 'ok', '0x010000'])
+    expect(outcomes[0]).toMatchObject({ error: { context: [{ name: 'provision.administration.organization' }] } })
+    expect(outcomes[2]).toMatchObject({ error: { context: [{ name: 'provision.device.identifier' }] } })
+  })
+
+  it('ends what runs on an entity that is deleted, and tells who listens', async () => {
+    await write('CREATE', device('d1'), device('d2'))
+    closed.length = gone.length = 0
+    await write('DELETE', device('d1'), device('d2'))
+    expect(closed).toHaveLength(2)
+    expect(gone.map(({ entity }) => entity).sort()).toEqual(closed.map(({ entity }) => entity).sort())
+  })
+
+  it('keeps what organizations have apart', async () => {
+    const other = await organization('other')
+    await write('CREATE', device('x1'))
+    expect(codes(await entities.write(other, 'UPDATE', [{ said: said(device('x1')) }]))).toEqual(['0x010006'])
+    expect(codes(await entities.write(other, 'CREATE', [{ said: said(device('x1')) }]))).toEqual(['ok'])
+    expect(await deleteEntitiesOfOrganization(database, other.organization, 100)).toBe(1)
+    expect(await read('x1')).toBeDefined()
+  })
+
+  it('lets filters know every id that was provisioned', async () => {
+    await write('CREATE', device('f1', { 'site.floor': 3 }))
+    expect(await knownDatastreams(database, acme.organization, ['site.floor', 'site.door'])).toEqual(['site.floor'])
+  })
+
+  it('takes ten thousand devices in seconds', async () => {
+    const started = performance.now()
+    for (let batch = 0; batch < 10; batch++) {
+      const bodies = Array.from({ length: 1_000 }, (_, at) =>
+        device(`bulk-${batch}-${at}`, { 'provision.administration.tags': ['bulk'] }),
+      )
+      expect(codes(await write('CREATE', ...bodies)).every(code => code === 'ok')).toBe(true)
+    }
+    expect(performance.now() - started).toBeLessThan(20_000)
+  })
+})
+
+describe('a device and what it carries', () => {
+  it('find each other, whichever was provisioned first', async () => {
+    await write('CREATE', subscription('s1', { [ADDRESS]: '10.1.0.1' }), device('g1', { [SUBSCRIPTION]: ['s1'] }))
+    await write('CREATE', device('g2', { [SUBSCRIPTION]: ['s2'] }))
+    await write('CREATE', subscription('s2', { [ADDRESS]: '10.1.0.2' }))
+    expect([(await columns('s1')).carrier, (await columns('s2')).carrier]).toEqual(['g1', 'g2'])
+    expect([(await columns('g1')).address, (await columns('g2')).address]).toEqual(['10.1.0.1', '10.1.0.2'])
+  })
+
+  it('part when the device no longer names it, or goes', async () => {
+    await write('CREATE', subscription('p1'), subscription('p2'), device('q1', { [SUBSCRIPTION]: ['p1', 'p2'] }))
+    await write('UPDATE', device('q1', { [SUBSCRIPTION]: ['p2'] }))
+    expect([(await columns('p1')).carrier, (await columns('p2')).carrier]).toEqual([null, 'q1'])
+    await write('DELETE', device('q1'))
+    expect((await columns('p2')).carrier).toBeNull()
+  })
+
+  it('goes to the next device that names it when the first one lets go', async () => {
+    await write('CREATE', subscription('n1', { [ADDRESS]: '10.2.0.1' }))
+    await write('CREATE', device('m1', { [SUBSCRIPTION]: ['n1'] }))
+    await write('CREATE', device('m2', { [SUBSCRIPTION]: ['n1'] }))
+    expect((await columns('n1')).carrier).toBe('m1')
+    await write('PATCH', device('m1', { [SUBSCRIPTION]: null }))
+    expect([(await columns('n1')).carrier, (await columns('m1')).address]).toEqual(['m2', null])
+  })
+
+  it('gives the device the address of its first subscription, unless it has one of its own', async () => {
+    await write('CREATE', subscription('o1'), subscription('o2', { [ADDRESS]: '10.3.0.2' }))
+    await write('CREATE', device('r1', { [SUBSCRIPTION]: ['o1', 'o2'] }))
+    expect((await columns('r1')).address).toBe('10.3.0.2')
+    await write('PATCH', subscription('o1', { [ADDRESS]: '10.3.0.1' }))
+    expect((await columns('r1')).address).toBe('10.3.0.1')
+    await write('DELETE', subscription('o1'))
+    expect((await columns('r1')).address).toBe('10.3.0.2')
+    await write('PATCH', device('r1', { [ADDRESS]: ['10.3.0.9'] }))
+    expect((await columns('r1')).address).toBe('10.3.0.9')
+  })
+
+  it('find each other when both are written at the same moment', async () => {
+    const names = Array.from({ length: 40 }, (_, at) => `both-${at}`)
+    await Promise.all(
+      names.flatMap(name => [
+        write('CREATE', subscription(name)),
+        write('CREATE', device(`${name}-device`, { [SUBSCRIPTION]: [name] })),
+      ]),
+    )
+    for (const name of names) expect((await columns(name)).carrier).toBe(`${name}-device`)
+  })
+
+  it('does not take another thing of that name for it', async () => {
+    await write('CREATE', device('z1', { [SUBSCRIPTION]: ['z2'] }), { 'provision.asset.identifier': 'z2' })
+    expect((await columns('z2')).carrier).toBeNull()
+  })
+})
