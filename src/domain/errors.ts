@@ -13,6 +13,7 @@ export type ErrorKind =
   | 'notJson'
   | 'tooMany'
   | 'stopping'
+  | 'fault'
 
 interface ErrorEntry {
   readonly code: string
@@ -22,6 +23,7 @@ interface ErrorEntry {
 
 /** Codes and words; existing clients match on several of them. Serves: Errors. */
 export const ERRORS = {
+  fault: { code: '0x01', kind: 'fault', message: 'The service failed. Its log has the details under the request id.' },
   unauthorized: { code: '0x04', kind: 'unauthorized', message: 'Unauthorized.' },
   forbidden: { code: '0x05', kind: 'forbidden', message: 'The profile does not permit this.' },
   requiredField: { code: '0x010000', kind: 'invalid', message: 'Required field.' },
@@ -36,6 +38,7 @@ export const ERRORS = {
   malformed: { code: '0x010202', kind: 'invalid', message: 'The body cannot be read.' },
   tooMany: { code: '0x010203', kind: 'tooMany', message: 'Too many requests.' },
   stopping: { code: '0x010204', kind: 'stopping', message: 'The service is stopping.' },
+  notReady: { code: '0x010205', kind: 'stopping', message: 'The service is not ready.' },
   noTarget: { code: '0x020002', kind: 'invalid', message: 'No valid or allowed entity in the target.' },
   invalidParameters: {
     code: '0x020003',
@@ -69,15 +72,20 @@ export interface ErrorContext {
   readonly value?: unknown
 }
 
-/** A refusal that a client is told. Everything else that is thrown is a fault of ours. */
+/**
+ * A refusal that a client is told. Everything else that is thrown is a fault of ours. `retryAfterMs` says when a refusal of kind
+ * `tooMany` or `stopping` is worth another try.
+ */
 export class DroverError extends Error {
   override readonly name = 'DroverError'
   readonly entry: ErrorEntry
   readonly context: readonly ErrorContext[]
+  readonly retryAfterMs: number | undefined
 
-  constructor(name: ErrorName, context: readonly ErrorContext[] = [], message?: string) {
+  constructor(name: ErrorName, context: readonly ErrorContext[] = [], message?: string, retryAfterMs?: number) {
     super(message ?? ERRORS[name].message)
     this.entry = ERRORS[name]
     this.context = context
+    this.retryAfterMs = retryAfterMs
   }
 }
