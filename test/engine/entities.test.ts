@@ -1,21 +1,40 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Entity } from '../../src/domain/entity.ts'
 import { readEntityForm, type SaidValues } from '../../src/domain/entity-form.ts'
-import type { EntityAction, EntityOutcome } from '../../src/engine/entities.ts'
+import { numberSource } from '../../src/domain/identity.ts'
+import { createClock } from '../../src/engine/clock.ts'
+import { createDatastreams } from '../../src/engine/datastreams.ts'
+import { createEntities, type EntityAction, type EntityOutcome } from '../../src/engine/entities.ts'
 import { knownDatastreams } from '../../src/store/datastreams.ts'
 import { deleteEntitiesOfOrganization, type EntityKey, readEntities } from '../../src/store/entities.ts'
 import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
-import { addOrganization, testEntities } from '../entity-rows.ts'
 
 const { database } = await testDatabase()
 const closed: EntityKey[] = []
 const gone: EntityKey[] = []
-const entities = testEntities(database, {
+let keys = 0
+const entities = createEntities({
+  database,
+  clock: createClock(Date.now),
+  datastreams: createDatastreams(database),
+  nextNumber: numberSource(Date.now, 1),
+  makeKey() {
+    const key = `key-${++keys}`
+    return { key, hash: createHash('sha256').update(key).digest(), sealed: Buffer.from(key) }
+  },
   closeEntities: async (_tx, of) => void closed.push(...of),
   onGone: of => void gone.push(...of),
 })
-const acme = await addOrganization(database, 'acme')
+
+async function organization(name: string): Promise<{ organization: number; organizationName: string }> {
+  const [row] = await database.query<{ organization: number }>(
+    sql`insert into organization (name, created_at) values (${name}, now()) returning organization`,
+  )
+  return { organization: row!.organization, organizationName: name }
+}
+const acme = await organization('acme')
 
 function said(body: Record<string, unknown>): SaidValues {
   const read = readEntityForm(body, true)
@@ -180,7 +199,7 @@ describe('provisioning', () => {
   })
 
   it('keeps what organizations have apart', async () => {
-    const other = await addOrganization(database, 'other')
+    const other = await organization('other')
     await write('CREATE', device('x1'))
     expect(codes(await entities.write(other, 'UPDATE', [{ said: said(device('x1')) }]))).toEqual(['0x010006'])
     expect(codes(await entities.write(other, 'CREATE', [{ said: said(device('x1')) }]))).toEqual(['ok'])
