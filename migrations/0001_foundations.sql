@@ -56,12 +56,14 @@ create table task (
   request jsonb not null,
   executions int not null default 0,
   skipped int not null default 0,
+  -- the job made for the next occurrence
   waiting_job bigint,
   waiting_at timestamptz,
+  stop_at timestamptz,
   created_at timestamptz not null,
   unique (organization, id)
 );
-create index task_open on task (waiting_at) where state in ('ACTIVE', 'INACTIVE', 'CANCELLING');
+create index task_open on task (task) where state in ('ACTIVE', 'INACTIVE', 'CANCELLING');
 
 create type job_status as enum (
   'IDLE', 'SCHEDULED', 'IN_PROGRESS', 'PAUSED', 'FINISHED', 'FINISHED_WITH_ERRORS',

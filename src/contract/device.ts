@@ -4,16 +4,7 @@
  */
 import { type Static, Type } from 'typebox'
 import { DeviceParameter, encodeParameters, type ParameterForm, readParameters } from './device-parameters.ts'
-import {
-  isObject,
-  type JsonObject,
-  parseDeviceJson,
-  type Reading,
-  read,
-  readInstant,
-  readText,
-  refuse,
-} from './reading.ts'
+import { isObject, type JsonObject, parseJson, type Reading, read, readInstant, readText, refuse } from './reading.ts'
 
 /** Characters of an operation id or a step's name. */
 export const DEVICE_NAME_LENGTH_MAX = 255
@@ -163,7 +154,7 @@ export function writeDeviceResponse(response: DeviceResponseMessage['operation']
 
 /** Reads the body of a response: JSON, whatever its content type said. See `readDeviceResponse`. */
 export function parseDeviceResponse(body: string | Uint8Array, operationId?: string): Reading<DeviceResponse> {
-  const parsed = parseDeviceJson(body)
+  const parsed = parseJson(body)
   return parsed.ok ? readDeviceResponse(parsed.value, operationId) : parsed
 }
 

@@ -11,7 +11,7 @@ import type { Connector } from './connector.ts'
 import { createCounterFolding } from './counter-folder.ts'
 import { createDeadlineKeeping } from './deadline-keeper.ts'
 import { createJobKeeping } from './job-keeper.ts'
-import { createJobSettling, type JobNotices, type JobSettling, type TaskFollower } from './job-settling.ts'
+import { createJobSettling, type JobNotices, type JobSettling } from './job-settling.ts'
 import { createTargetResolving, type TargetResolverParts } from './job-targets.ts'
 import { createLoop, type Loop } from './loop.ts'
 import { createNodeKeeping } from './node-keeper.ts'
@@ -21,6 +21,7 @@ import { createOperationGatherer, type OperationGatherer } from './operation-gat
 import { createPending, type Pending } from './pending.ts'
 import { createPresence, type Presence } from './presence.ts'
 import { createRequestSender } from './request-sender.ts'
+import { createTaskKeeping, isMissedByTask } from './task-keeper.ts'
 
 export interface EngineParts extends Pick<TargetResolverParts, 'applicabilityOf' | 'compile'> {
   readonly database: Database
@@ -32,7 +33,7 @@ export interface EngineParts extends Pick<TargetResolverParts, 'applicabilityOf'
   readonly roles: readonly string[]
   readonly connectors: readonly Connector[]
   readonly notices: JobNotices
-  readonly followTasks: TaskFollower
+  readonly nextNumber: () => bigint
   /** a sealed device key in the clear */
   readonly openKey: (sealed: Buffer) => string
   readonly pullRedeliveryMs: number
@@ -72,6 +73,7 @@ export function createEngine(parts: EngineParts): Engine {
       loops.get(name)?.wake()
     }
     loops.get('operation-canceller')?.wake()
+    loops.get('task-keeper')?.wake()
     announcing ??= setTimeout(announce, ANNOUNCE_MS)
   }
 
@@ -110,7 +112,7 @@ export function createEngine(parts: EngineParts): Engine {
 
   const gatherer = createOperationGatherer({ database, clock, log, onCommit: wake })
   const sender = createRequestSender(parts.connectors, gatherer, log)
-  const settling = createJobSettling(parts.notices, parts.followTasks)
+  const settling = createJobSettling(parts.notices)
   const presence = createPresence({ database, clock, node, onCommit: wake })
   const pending = createPending({
     database,
@@ -140,7 +142,11 @@ export function createEngine(parts: EngineParts): Engine {
   )
   add('counter-folder', createCounterFolding(database, settling))
   add('target-resolver', createTargetResolving({ ...parts, onCommit: wake }))
-  add('job-keeper', createJobKeeping({ database, notices: parts.notices, settling, onCommit: wake }))
+  add(
+    'job-keeper',
+    createJobKeeping({ database, notices: parts.notices, settling, onCommit: wake, isMissed: isMissedByTask }),
+  )
+  add('task-keeper', createTaskKeeping(database, parts.nextNumber, wake))
   add('operation-canceller', createOperationCancelling(database, settling, wake))
 
   const listening: (() => Promise<void>)[] = []

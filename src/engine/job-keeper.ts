@@ -3,7 +3,7 @@
  * others do the rest.
  */
 import type { Database, Transaction } from '../store/database.ts'
-import { dueJobs, lockFreeJobs, nextJobDueAt } from '../store/jobs.ts'
+import { dueJobs, lockFreeJobs, nextJobDueAt, type StoredJob } from '../store/jobs.ts'
 import type { JobNotices, JobSettling } from './job-settling.ts'
 import { beginCancel, start } from './job-transitions.ts'
 
@@ -14,16 +14,19 @@ export interface JobKeeperParts {
   readonly notices: JobNotices
   readonly settling: JobSettling
   readonly onCommit: () => void
+  /** whether the occurrence of a task's waiting job was missed for too long: then it is not started but moved on */
+  readonly isMissed: (tx: Transaction, job: StoredJob, now: Date) => Promise<boolean>
 }
 
 /** One turn: every job whose start or stop has come, each in a transaction of its own; answers when the next is due. */
 export function createJobKeeping(parts: JobKeeperParts): (now: Date, signal: AbortSignal) => Promise<Date | null> {
-  const { database, notices, settling, onCommit } = parts
+  const { database, notices, settling, onCommit, isMissed } = parts
 
   async function move(tx: Transaction, number: bigint, now: Date): Promise<void> {
     const [job] = await lockFreeJobs(tx, [number])
     if (!job) return
     if (job.status === 'SCHEDULED' && job.unresolved.length === 0 && job.startAt && job.startAt <= now) {
+      if (job.task !== null && (await isMissed(tx, job, now))) return
       await start(tx, job, notices, now)
     }
     // A stop that passed in an outage closes what has only just started.

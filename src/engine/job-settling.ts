@@ -15,9 +15,6 @@ export interface JobNotices {
   finished(tx: Transaction, jobs: readonly StoredJob[], now: Date): Promise<void>
 }
 
-/** Called in the transaction that ends jobs which tasks made. */
-export type TaskFollower = (tx: Transaction, ended: readonly StoredJob[], now: Date) => Promise<void>
-
 export interface JobSettling {
   /** Ends those of the jobs that are under way and have nothing open left; answers them. */
   settle(tx: Transaction, jobs: readonly bigint[], now: Date): Promise<StoredJob[]>
@@ -28,7 +25,7 @@ export function isFinalJob(status: JobStatus): boolean {
   return (FINAL_JOB_STATUSES as readonly JobStatus[]).includes(status)
 }
 
-export function createJobSettling(notices: JobNotices, followTasks: TaskFollower): JobSettling {
+export function createJobSettling(notices: JobNotices): JobSettling {
   return {
     async settle(tx, jobs, now) {
       const candidates = await settledJobs(tx, jobs)
@@ -60,11 +57,6 @@ export function createJobSettling(notices: JobNotices, followTasks: TaskFollower
         ended.push(job)
       }
       await notices.finished(tx, ended, now)
-      await followTasks(
-        tx,
-        ended.filter(job => job.task !== null),
-        now,
-      )
       return ended
     },
   }

@@ -24,6 +24,7 @@ export interface Workbench {
   jobs: Jobs
   clock: VirtualClock
   caller: Caller
+  nextNumber: () => bigint
   /** every request that was sent, in order */
   sent: OperationRequest[]
   /** jobs told as started and finished, in order */
@@ -35,7 +36,7 @@ export interface Workbench {
     columns?: { tags?: string[]; flow?: Flow; cellInfo?: string },
   ): Promise<void>
   /** Runs every loop until nothing is left to do now. */
-  settle(): Promise<void>
+  settle(): Promise<Date | null>
   /** Goes on in time, settling at each step. */
   advance(ms: number): Promise<void>
 }
@@ -99,7 +100,7 @@ export async function createWorkbench(
     roles: ['engine'],
     connectors: [connector('http'), connector('mqtt')],
     notices,
-    followTasks: () => Promise.resolve(),
+    nextNumber,
     openKey: sealed => sealed.toString(),
     pullRedeliveryMs: 30_000,
     applicabilityOf: () => Promise.resolve(applicability),
@@ -118,16 +119,18 @@ export async function createWorkbench(
     onCommit: engine.wake,
   })
 
-  async function settle(): Promise<void> {
-    for (let quiet = 0; quiet < 2; ) {
-      let worked = false
+  /** Answers when the loops next have something to do, heartbeats aside. */
+  async function settle(): Promise<Date | null> {
+    for (let quiet = 0; ; ) {
+      let nextAt: Date | null = null
       for (const loop of engine.loops.values()) {
-        const next = await loop.runOnce(clock.now())
-        if (next !== null && next <= clock.now()) worked = true
+        const at = await loop.runOnce(clock.now())
+        if (at !== null && loop.name !== 'node-keeper' && (nextAt === null || at < nextAt)) nextAt = at
       }
+      quiet = nextAt !== null && nextAt <= clock.now() ? 0 : quiet + 1
+      if (quiet === 2) return nextAt
       // Reports are gathered for a few milliseconds of real time.
       await sleep(8)
-      quiet = worked ? 0 : quiet + 1
     }
   }
 
@@ -136,6 +139,7 @@ export async function createWorkbench(
     jobs,
     clock,
     caller,
+    nextNumber,
     sent,
     told,
     device: (_, report) => report({ seen: 'sent' }),
@@ -151,10 +155,10 @@ export async function createWorkbench(
     settle,
     async advance(ms) {
       const until = clock.now().getTime() + ms
-      await settle()
+      let nextAt = await settle()
       while (clock.now().getTime() < until) {
-        await clock.advanceTo(new Date(Math.min(until, clock.now().getTime() + 1_000)))
-        await settle()
+        await clock.advanceTo(new Date(Math.min(until, nextAt?.getTime() ?? until)))
+        nextAt = await settle()
       }
     },
   }

@@ -1,0 +1,160 @@
+/**
+ * The use cases of tasks: create, change, cancel. The next job of a task is made at once and waits; changes reach only what has not
+ * started. Refuses to start jobs. Serves: Task, Endpoints (Tasks).
+ */
+import { randomUUID } from 'node:crypto'
+import { type Caller, mayExecute } from '../domain/caller.ts'
+import { DroverError } from '../domain/errors.ts'
+import { firstOccurrence } from '../domain/recurrence.ts'
+import { decideTask, type TaskChange, type TaskEvent, type TaskRequest, type TaskState } from '../domain/task.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import { lockJobs } from '../store/jobs.ts'
+import {
+  insertTask,
+  lockTasks,
+  openJobsOf,
+  readTask,
+  removeWaitingJob,
+  type TaskRow,
+  updateTask,
+} from '../store/tasks.ts'
+import { beginCancel } from './job-transitions.ts'
+import type { ExecutableType } from './jobs.ts'
+import { judgeJobStop, placeWaitingJob, taskScheduleOf } from './task-occurrences.ts'
+
+export interface TasksParts {
+  readonly database: Database
+  readonly now: () => Date
+  readonly nextNumber: () => bigint
+  readonly findType: (db: Transaction, organization: number, name: string) => Promise<ExecutableType | undefined>
+  readonly judgeParameters: (
+    organization: number,
+    name: string,
+    parameters: Readonly<Record<string, unknown>>,
+  ) => Promise<Record<string, unknown>>
+  readonly onCommit: () => void
+}
+
+export interface Tasks {
+  /** Creates a task and its first waiting job. Throws a DroverError for everything a client can mend. */
+  create(caller: Caller, asked: TaskRequest): Promise<TaskRow>
+  /** Changes what comes: the waiting job moves, its id kept; running ones stay as they are. */
+  change(caller: Caller, id: string, change: TaskChange): Promise<TaskRow>
+  /** Cancels a task: the waiting job goes as if never made, running ones are cancelled. */
+  cancel(caller: Caller, id: string): Promise<TaskRow>
+}
+
+/** The state an event leads to; throws where the lifecycle refuses. */
+export function decideTaskOrRefuse(state: TaskState, event: TaskEvent): TaskState {
+  const to = decideTask(state, event)
+  if (to === 'refused') throw new DroverError('taskTransition')
+  return to
+}
+
+export function createTasks({ database, now, nextNumber, findType, judgeParameters, onCommit }: TasksParts): Tasks {
+  async function judged(
+    tx: Transaction,
+    caller: Caller,
+    request: TaskRequest['request'],
+  ): Promise<TaskRequest['request']> {
+    const type = await findType(tx, caller.organization, request.name)
+    if (!type) throw new DroverError('noOperationType', [{ name: 'task.job.request.name', value: request.name }])
+    if (!mayExecute(caller.profile, type.profiles)) throw new DroverError('forbidden')
+    return { ...request, parameters: await judgeParameters(caller.organization, request.name, request.parameters) }
+  }
+
+  async function locked(tx: Transaction, caller: Caller, id: string): Promise<TaskRow> {
+    const found = await readTask(tx, caller.organization, id)
+    const [task] = await lockTasks(tx, found ? [found.task] : [])
+    if (!task) throw new DroverError('unknown', [{ name: 'taskId', value: id }])
+    return task
+  }
+
+  return {
+    async create(caller, asked) {
+      const at = now()
+      const task = await database.transaction(async tx => {
+        const made: TaskRow = {
+          task: nextNumber(),
+          organization: caller.organization,
+          id: asked.id ?? randomUUID(),
+          name: asked.name ?? null,
+          description: asked.description ?? null,
+          userEmail: caller.email,
+          userProfile: caller.profile,
+          active: asked.active,
+          state: asked.active ? 'ACTIVE' : 'INACTIVE',
+          schedule: asked.schedule,
+          request: await judged(tx, caller, asked.request),
+          executions: 0,
+          skipped: 0,
+          waitingJob: null,
+          waitingAt: null,
+          stopAt: null,
+          createdAt: at,
+        }
+        judgeJobStop(made)
+        if (!(await insertTask(tx, made))) {
+          throw new DroverError(
+            'duplicated',
+            [{ name: 'task.id', value: made.id }],
+            'A task with this id exists already.',
+          )
+        }
+        await placeWaitingJob(tx, made, firstOccurrence(taskScheduleOf(made), at.getTime()), nextNumber(), at)
+        await updateTask(tx, made)
+        return made
+      })
+      onCommit()
+      return task
+    },
+
+    async change(caller, id, { active, schedule, request, ...words }) {
+      const at = now()
+      const task = await database.transaction(async tx => {
+        const found = await locked(tx, caller, id)
+        found.state = decideTaskOrRefuse(found.state, 'change')
+        Object.assign(found, words)
+        if (request) found.request = await judged(tx, caller, request)
+        if (schedule !== undefined) found.schedule = schedule
+        if (active !== undefined) {
+          found.state = decideTaskOrRefuse(found.state, active ? 'activate' : 'deactivate')
+          found.active = active
+        }
+        judgeJobStop(found)
+        // A new schedule moves the waiting job; anything else leaves it at its occurrence.
+        const kept = schedule === undefined ? found.waitingAt?.getTime() : undefined
+        const number = found.waitingJob ?? nextNumber()
+        if (found.waitingJob !== null) await removeWaitingJob(tx, found.waitingJob)
+        await placeWaitingJob(tx, found, kept ?? firstOccurrence(taskScheduleOf(found), at.getTime()), number, at)
+        await updateTask(tx, found)
+        return found
+      })
+      onCommit()
+      return task
+    },
+
+    async cancel(caller, id) {
+      const task = await database.transaction(async tx => {
+        const found = await locked(tx, caller, id)
+        await cancelTask(tx, found)
+        return found
+      })
+      onCommit()
+      return task
+    },
+  }
+}
+
+/** Cancels a locked task. */
+export async function cancelTask(tx: Transaction, task: TaskRow): Promise<void> {
+  // Refused before anything is touched.
+  decideTaskOrRefuse(task.state, 'cancel')
+  if (task.waitingJob !== null) await removeWaitingJob(tx, task.waitingJob)
+  task.waitingJob = null
+  task.waitingAt = null
+  const running = await lockJobs(tx, await openJobsOf(tx, task.task))
+  for (const job of running) if (!job.status.startsWith('CANCELLING')) await beginCancel(tx, job, 'userCancel')
+  task.state = decideTaskOrRefuse(task.state, running.length > 0 ? 'cancelRunning' : 'cancel')
+  await updateTask(tx, task)
+}

@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest'
+import { parseTaskSchedule, type TaskSchedule } from '../../src/domain/task-schedule.ts'
+import { createTasks } from '../../src/engine/tasks.ts'
+import { readJob } from '../../src/store/jobs.ts'
+import { sql } from '../../src/store/statement.ts'
+import { readJobsOfTask, readTask } from '../../src/store/tasks.ts'
+import { createTestDatabase } from '../database.ts'
+import { createWorkbench, EPOCH, jobRequest, type Workbench } from './workbench.ts'
+
+const at = (offsetMs: number) => new Date(EPOCH.getTime() + offsetMs).toISOString()
+const MINUTE = 60_000
+
+async function stand() {
+  const { database, close } = await createTestDatabase()
+  const bench = await createWorkbench(database)
+  await bench.provision(['d1', 'd2'], { tags: ['all'] })
+  bench.device = (request, report) => {
+    report({ seen: 'sent' })
+    report({
+      seen: 'answered',
+      message: { ...request.device, operationId: request.id, resultCode: 'SUCCESSFUL', steps: [] },
+    })
+  }
+  const tasks = createTasks({
+    database,
+    now: () => bench.clock.now(),
+    nextNumber: bench.nextNumber,
+    findType: async (_tx, _organization, name) => ({
+      name,
+      profiles: null,
+      applicability: { resourceTypes: ['entity.device'], models: [] },
+    }),
+    judgeParameters: async (_organization, _name, parameters) => ({ ...parameters }),
+    onCommit: bench.engine.wake,
+  })
+  const schedule = (json: object): TaskSchedule['source'] => {
+    const read = parseTaskSchedule(json, bench.clock.now().getTime())
+    if (!read.ok) throw new Error(JSON.stringify(read.problems))
+    return read.value.source
+  }
+  const create = (json: object, more: { active?: boolean; stopMs?: number } = {}) =>
+    tasks.create(bench.caller, {
+      id: 't1',
+      active: more.active ?? true,
+      schedule: schedule(json),
+      request: jobRequest({
+        target: { append: { entities: ['d1', 'd2'] } },
+        schedule: more.stopMs ? { stop: { delayed: more.stopMs } } : {},
+      }),
+    })
+  const task = async () => (await readTask(database, bench.caller.organization, 't1'))!
+  const jobs = async () => (await readJobsOfTask(database, (await task()).task, 0, 1_000)).jobs
+  return { database, bench, tasks, schedule, create, task, jobs, [Symbol.asyncDispose]: close }
+}
+
+/** Jumps in time without the seconds in between: nothing runs meanwhile, as in an outage. */
+async function sleepThrough(bench: Workbench, ms: number) {
+  await bench.clock.advanceBy(ms)
+}
+
+describe('a task', () => {
+  test('makes its first job at once, which waits and is listed', async () => {
+    await using s = await stand()
+    await s.create({ start: { date: at(5 * MINUTE) }, repeating: { period: { each: 5, unit: 'MINUTES' } } })
+    const [job, ...others] = await s.jobs()
+    expect(others).toEqual([])
+    expect(job).toMatchObject({ status: 'SCHEDULED', taskId: 't1', startAt: new Date(at(5 * MINUTE)) })
+  })
+
+  test('runs a job at every occurrence until its executions are used up, and is FINISHED when the last has ended', async () => {
+    await using s = await stand()
+    await s.create({ stop: { executions: 3 }, repeating: { period: { each: 1, unit: 'MINUTES' } } })
+    await s.bench.advance(5 * MINUTE)
+    expect((await s.jobs()).map(job => [job.status, job.counters.successful])).toEqual([
+      ['FINISHED', 2],
+      ['FINISHED', 2],
+      ['FINISHED', 2],
+    ])
+    expect(await s.task()).toMatchObject({ state: 'FINISHED', executions: 3, waitingJob: null })
+  })
+
+  test('of seconds keeps its pace', async () => {
+    await using s = await stand()
+    await s.create({ repeating: { period: { each: 2, unit: 'SECONDS' } } })
+    await s.bench.advance(20_000)
+    const started = (await s.jobs()).flatMap(job => (job.startedAt ? [job.startedAt.getTime() - EPOCH.getTime()] : []))
+    expect(started.reverse()).toEqual([0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20].map(second => second * 1_000))
+  })
+
+  test('is FINISHED when its stop has passed', async () => {
+    await using s = await stand()
+    await s.create({ stop: { date: at(90_000) }, repeating: { period: { each: 1, unit: 'MINUTES' } } })
+    await s.bench.advance(3 * MINUTE)
+    expect(await s.jobs()).toHaveLength(2)
+    expect((await s.task()).state).toBe('FINISHED')
+  })
+
+  test('whose job stop is not shorter than its period is refused, and the field is named', async () => {
+    await using s = await stand()
+    const refused = s.create({ repeating: { period: { each: 1, unit: 'MINUTES' } } }, { stopMs: MINUTE })
+    await expect(refused).rejects.toMatchObject({ context: [{ name: 'task.job.request.schedule.stop.delayed' }] })
+  })
+
+  test('with an id that exists is refused', async () => {
+    await using s = await stand()
+    await s.create({})
+    await expect(s.create({})).rejects.toMatchObject({ entry: { code: '0x010114' } })
+  })
+
+  test('that is INACTIVE launches nothing, and goes on from its next occurrence once it is active', async () => {
+    await using s = await stand()
+    await s.create({ repeating: { period: { each: 1, unit: 'MINUTES' } } }, { active: false })
+    expect((await s.jobs())[0]!.status).toBe('IDLE')
+    await s.bench.advance(3 * MINUTE + 30_000)
+    expect(await s.jobs()).toMatchObject([{ status: 'IDLE', startAt: new Date(at(4 * MINUTE)) }])
+    await s.tasks.change(s.bench.caller, 't1', { active: true })
+    await s.bench.advance(MINUTE)
+    expect((await s.jobs()).map(job => job.status)).toEqual(['SCHEDULED', 'FINISHED'])
+  })
+
+  test('moves its waiting job with a new schedule, the id kept', async () => {
+    await using s = await stand()
+    await s.create({ start: { date: at(5 * MINUTE) }, repeating: { period: { each: 5, unit: 'MINUTES' } } })
+    const [before] = await s.jobs()
+    const schedule = s.schedule({ start: { date: at(60 * MINUTE) }, repeating: { period: { each: 1, unit: 'HOURS' } } })
+    await s.tasks.change(s.bench.caller, 't1', { schedule })
+    expect(await s.jobs()).toMatchObject([{ job: before!.job, startAt: new Date(at(60 * MINUTE)) }])
+  })
+
+  test('resolves its target anew at each run', async () => {
+    await using s = await stand()
+    await s.create({ repeating: { period: { each: 1, unit: 'MINUTES' } } })
+    await s.bench.advance(1_000)
+    await s.database.query(sql`delete from entity where identifier = 'd2'`)
+    await s.bench.advance(MINUTE)
+    const ended = (await s.jobs()).filter(job => job.status === 'FINISHED')
+    expect(ended.map(job => [job.counters.successful, job.refused])).toEqual([
+      [1, { notProvisioned: ['d2'] }],
+      [2, {}],
+    ])
+  })
+
+  test('passes over what it missed in an outage of more than a period', async () => {
+    await using s = await stand()
+    await s.create({ repeating: { period: { each: 1, unit: 'MINUTES' } } })
+    await s.bench.advance(1_000)
+    await sleepThrough(s.bench, 10 * MINUTE)
+    await s.bench.settle()
+    expect((await s.jobs()).map(job => job.status)).toEqual(['SCHEDULED', 'FINISHED'])
+    expect(await s.task()).toMatchObject({ executions: 1, skipped: 10, waitingAt: new Date(at(11 * MINUTE)) })
+  })
+
+  test('runs what it missed by less than a period once', async () => {
+    await using s = await stand()
+    await s.create({ repeating: { period: { each: 10, unit: 'MINUTES' } } })
+    await s.bench.advance(1_000)
+    await sleepThrough(s.bench, 12 * MINUTE)
+    await s.bench.settle()
+    expect((await s.jobs()).map(job => job.status)).toEqual(['SCHEDULED', 'FINISHED', 'FINISHED'])
+    expect(await s.task()).toMatchObject({ executions: 2, skipped: 0 })
+  })
+})
+
+describe('cancelling a task', () => {
+  test('with no job running leaves it CANCELLED and its waiting job as if never made', async () => {
+    await using s = await stand()
+    await s.create({ start: { date: at(MINUTE) }, repeating: { period: { each: 1, unit: 'MINUTES' } } })
+    const [waiting] = await s.jobs()
+    expect((await s.tasks.cancel(s.bench.caller, 't1')).state).toBe('CANCELLED')
+    expect(await readJob(s.database, s.bench.caller.organization, waiting!.job)).toBeUndefined()
+    await s.bench.advance(3 * MINUTE)
+    expect(s.bench.told).toEqual([])
+  })
+
+  test('while a job is running is CANCELLING until that job has cancelled its operations', async () => {
+    await using s = await stand()
+    s.bench.device = (_, report) => report({ seen: 'sent' })
+    await s.create({ repeating: { period: { each: 1, unit: 'HOURS' } } })
+    await s.bench.advance(1_000)
+    expect((await s.tasks.cancel(s.bench.caller, 't1')).state).toBe('CANCELLING')
+    await s.bench.settle()
+    expect((await s.task()).state).toBe('CANCELLED')
+    expect(await s.jobs()).toMatchObject([{ status: 'CANCELLED', counters: { by_user: 2 } }])
+  })
+
+  test('a final task refuses every change', async () => {
+    await using s = await stand()
+    await s.create({ start: { date: at(MINUTE) } })
+    await s.tasks.cancel(s.bench.caller, 't1')
+    await expect(s.tasks.change(s.bench.caller, 't1', { active: false })).rejects.toThrow(
+      'Task state transition error.',
+    )
+    await expect(s.tasks.cancel(s.bench.caller, 't1')).rejects.toThrow('Task state transition error.')
+  })
+
+  test('its waiting job alone counts as an execution, and the next is made', async () => {
+    await using s = await stand()
+    await s.create({ start: { date: at(MINUTE) }, repeating: { period: { each: 1, unit: 'MINUTES' } } })
+    const [waiting] = await s.jobs()
+    await s.bench.jobs.cancel(s.bench.caller, waiting!.job)
+    await s.bench.settle()
+    expect((await s.jobs()).map(job => job.status)).toEqual(['SCHEDULED', 'CANCELLED'])
+    expect(await s.task()).toMatchObject({ executions: 1, waitingAt: new Date(at(2 * MINUTE)) })
+  })
+})
