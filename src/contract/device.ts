@@ -4,7 +4,16 @@
  */
 import { type Static, Type } from 'typebox'
 import { DeviceParameter, encodeParameters, type ParameterForm, readParameters } from './device-parameters.ts'
-import { isObject, type JsonObject, parseJson, type Reading, read, readInstant, readText, refuse } from './reading.ts'
+import {
+  isObject,
+  type JsonObject,
+  parseDeviceJson,
+  type Reading,
+  read,
+  readInstant,
+  readText,
+  refuse,
+} from './reading.ts'
 
 /** Characters of an operation id or a step's name. */
 export const DEVICE_NAME_LENGTH_MAX = 255
@@ -154,7 +163,7 @@ export function writeDeviceResponse(response: DeviceResponseMessage['operation']
 
 /** Reads the body of a response: JSON, whatever its content type said. See `readDeviceResponse`. */
 export function parseDeviceResponse(body: string | Uint8Array, operationId?: string): Reading<DeviceResponse> {
-  const parsed = parseJson(body)
+  const parsed = parseDeviceJson(body)
   return parsed.ok ? readDeviceResponse(parsed.value, operationId) : parsed
 }
 

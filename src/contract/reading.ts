@@ -37,6 +37,27 @@ export function parseJson(body: string | Uint8Array): Reading<unknown> {
   }
 }
 
+const NUL = String.fromCharCode(0)
+/** Written in a text, an escape that may stand for a character which no database text can hold. */
+const UNSTORABLE = /\\u(?:0000|d[89a-f][0-9a-f]{2})/i
+
+/**
+ * Reads a body of a device as JSON, as `parseJson` does. A device cannot mend what it sends: NUL characters and halves of surrogate
+ * pairs, which no text in the database can hold, are read as U+FFFD instead of losing the message.
+ */
+export function parseDeviceJson(body: string | Uint8Array): Reading<unknown> {
+  const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
+  const parsed = parseJson(text)
+  return parsed.ok && UNSTORABLE.test(text) ? read(storable(parsed.value)) : parsed
+}
+
+function storable(value: unknown): unknown {
+  if (typeof value === 'string') return value.replaceAll(NUL, '\uFFFD').toWellFormed()
+  if (Array.isArray(value)) return value.map(storable)
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [storable(name), storable(member)]))
+}
+
 /** Whether a value is a JSON object: neither null nor an array. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -212,3 +212,13 @@ describe('collected data', () => {
     expect(readCollectDmm({ event: {} })).toMatchObject({ ok: false, field: 'event.device' })
   })
 })
+
+test('a response with characters that no text in the database can hold is read with U+FFFD in their place', () => {
+  const reading = parseDeviceResponse(
+    '{"operation":{"response":{"id":"op-1","resultCode":"SUCCESSFUL","resultDescription":"a\\u0000b\\uD800c\\uD83D\\uDE00","steps":[{"name":"x\\u0000"}]}}}',
+  )
+  expect(reading).toMatchObject({
+    ok: true,
+    value: { resultCode: 'SUCCESSFUL', resultDescription: 'a\uFFFDb\uFFFDc\u{1F600}', steps: [{ name: 'x\uFFFD' }] },
+  })
+})

@@ -1,0 +1,124 @@
+/**
+ * Which devices are connected to the embedded broker, over which of their connections requests reach them, and that the engine
+ * hears of it in order. It knows no packet and no socket.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { SouthDevice, SouthParts } from './parts.ts'
+
+/** A connection of an authenticated device. */
+export interface MqttConnection {
+  /** unlike any other connection's, in this process and the others */
+  readonly name: string
+  /** organization, device and client id: a second connection of the same takes over from the first */
+  readonly session: string
+  readonly device: SouthDevice
+  readonly requestTopic: string
+  /** aborted when the connection has ended */
+  readonly ended: AbortController
+  close(): void
+}
+
+export interface MqttConnections {
+  /** books a connection, and closes the one that it takes over from */
+  admit(connection: MqttConnection): void
+  /** the connection has subscribed to the requests of its device: the device is present */
+  reach(connection: MqttConnection): void
+  /** it has unsubscribed */
+  lose(connection: MqttConnection): void
+  end(connection: MqttConnection): void
+  isReachable(connection: MqttConnection): boolean
+  /** the connection of a device that subscribed last */
+  lastReachable(organization: number, deviceId: string): MqttConnection | undefined
+  closeAll(organization: number, deviceId: string): void
+  /** resolves when the engine has heard of everything so far, or when the signal aborts */
+  settled(signal: AbortSignal): Promise<unknown>
+}
+
+const FIRST_PAUSE_MS = 200
+const LONGEST_PAUSE_MS = 5000
+
+/** Makes the book of one broker. Presence that cannot be recorded is tried again with growing pauses. */
+export function mqttConnections(presence: SouthParts['presence'], log: Logger): MqttConnections {
+  const bySession = new Map<string, MqttConnection>()
+  const admitted = new Map<string, Set<MqttConnection>>()
+  const reachable = new Map<string, Set<MqttConnection>>()
+  const telling = new Map<MqttConnection, Promise<void>>()
+  const stopping = new AbortController()
+
+  const keyOf = (organization: number, deviceId: string) => `${organization}/${deviceId}`
+  const deviceKey = ({ device }: MqttConnection) => keyOf(device.organization, device.deviceId)
+
+  /** One connection's comings and goings are told one after the other, each until it is recorded. */
+  function tell(connection: MqttConnection, sign: 'connected' | 'disconnected'): void {
+    const told = (telling.get(connection) ?? Promise.resolve())
+      .then(() => record(connection, sign))
+      .catch((error: unknown) => {
+        log.warn({ err: error, device: connection.device.deviceId, sign }, 'presence was not recorded')
+      })
+      .finally(() => {
+        if (telling.get(connection) === told) telling.delete(connection)
+      })
+    telling.set(connection, told)
+  }
+
+  async function record(connection: MqttConnection, sign: 'connected' | 'disconnected'): Promise<void> {
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+      try {
+        return await presence[sign](connection.device, connection.name)
+      } catch (error) {
+        if (stopping.signal.aborted) throw error
+        log.warn({ err: error, device: connection.device.deviceId, sign }, 'presence is recorded again')
+        await pause(pauseMs, undefined, { signal: stopping.signal })
+      }
+    }
+  }
+
+  function lose(connection: MqttConnection): void {
+    if (!remove(reachable, deviceKey(connection), connection)) return
+    tell(connection, 'disconnected')
+  }
+
+  return {
+    admit(connection) {
+      bySession.get(connection.session)?.close()
+      bySession.set(connection.session, connection)
+      add(admitted, deviceKey(connection), connection)
+    },
+    reach(connection) {
+      if (connection.ended.signal.aborted) return
+      const key = deviceKey(connection)
+      const again = remove(reachable, key, connection)
+      add(reachable, key, connection)
+      if (!again) tell(connection, 'connected')
+    },
+    lose,
+    end(connection) {
+      connection.ended.abort()
+      if (bySession.get(connection.session) === connection) bySession.delete(connection.session)
+      remove(admitted, deviceKey(connection), connection)
+      lose(connection)
+    },
+    isReachable: connection => reachable.get(deviceKey(connection))?.has(connection) ?? false,
+    lastReachable: (organization, deviceId) => [...(reachable.get(keyOf(organization, deviceId)) ?? [])].at(-1),
+    closeAll(organization, deviceId) {
+      for (const connection of [...(admitted.get(keyOf(organization, deviceId)) ?? [])]) connection.close()
+    },
+    settled(signal) {
+      signal.addEventListener('abort', () => stopping.abort(), { once: true })
+      return Promise.all(telling.values())
+    },
+  }
+}
+
+function add(sets: Map<string, Set<MqttConnection>>, key: string, connection: MqttConnection): void {
+  const set = sets.get(key) ?? new Set()
+  sets.set(key, set.add(connection))
+}
+
+function remove(sets: Map<string, Set<MqttConnection>>, key: string, connection: MqttConnection): boolean {
+  const set = sets.get(key)
+  const removed = set?.delete(connection) ?? false
+  if (set?.size === 0) sets.delete(key)
+  return removed
+}

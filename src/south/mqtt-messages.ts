@@ -1,0 +1,92 @@
+/**
+ * What devices say over MQTT, whichever broker it came through: each message reaches the part it concerns, and is done with after the
+ * commit. It knows topics and payloads; connections and acknowledgements belong to the broker.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { parseDeviceResponse } from '../contract/device.ts'
+import type { DeviceTopicKind } from '../contract/device-addresses.ts'
+import { readCollectDmm, readCollectIot } from '../contract/device-collect.ts'
+import { reportIn } from '../contract/device-exchange.ts'
+import { parseDeviceJson, type Reading } from '../contract/reading.ts'
+import { DroverError, type ErrorKind } from '../domain/errors.ts'
+import type { SouthDevice, SouthParts } from './parts.ts'
+
+/** What a device may publish. */
+export type MqttMessageKind = Exclude<DeviceTopicKind, 'request'>
+
+/** A message as it came from an authenticated device; `connection` tells its connection from the next one. */
+export interface MqttMessage {
+  readonly kind: MqttMessageKind
+  readonly device: SouthDevice
+  readonly connection: string
+  /** whether requests reach the device over this connection */
+  readonly reachable: boolean
+  readonly payload: Uint8Array
+}
+
+const FIRST_PAUSE_MS = 100
+const LONGEST_PAUSE_MS = 5000
+/** Refusals that lie with the moment and not with the message. */
+const PASSING: readonly ErrorKind[] = ['tooMany', 'stopping']
+
+/**
+ * Makes the taker of messages. It resolves once a message is committed, or dropped and counted since it could never be taken. What fails
+ * for a passing reason is tried again, with growing pauses, until the signal aborts; then it rejects, and the message must not be
+ * acknowledged. Serves: Device-side exchange flows.
+ */
+export function mqttMessageTaker(parts: SouthParts): (message: MqttMessage, signal: AbortSignal) => Promise<void> {
+  const { answers, presence, collection, count, log } = parts
+
+  async function take({ kind, device, connection, reachable, payload }: MqttMessage): Promise<void> {
+    if (kind === 'operationOnDemand') {
+      if (reachable) await presence.connected(device, connection)
+      else await presence.seen(device)
+    } else if (kind === 'response') {
+      const text = textOf(payload)
+      const response = readable(parseDeviceResponse(text), device, kind)
+      if (response === undefined) return
+      const { organization, deviceId, partition, entity } = device
+      const answer = await answers.submit({ ...reportIn(response, text), organization, deviceId, partition, entity })
+      if (answer === 'unknown') count('unknown-operation')
+    } else if (kind === 'iot') {
+      const message = readable(readJson(payload, readCollectIot), device, kind)
+      if (message !== undefined) await collection.iot(device, message)
+    } else {
+      const message = readable(readJson(payload, readCollectDmm), device, kind)
+      if (message !== undefined) await collection.dmm(device, message)
+    }
+  }
+
+  function readable<T>(reading: Reading<T>, device: SouthDevice, kind: MqttMessageKind): T | undefined {
+    if (reading.ok) return reading.value
+    count('unreadable-message')
+    log.debug({ device: device.deviceId, kind, field: reading.field, reason: reading.reason }, 'a message was dropped')
+    return undefined
+  }
+
+  return async (message, signal) => {
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+      signal.throwIfAborted()
+      try {
+        return await take(message)
+      } catch (error) {
+        if (error instanceof DroverError && !PASSING.includes(error.entry.kind)) {
+          count('unreadable-message')
+          log.debug({ err: error, device: message.device.deviceId }, 'a message was refused and dropped')
+          return
+        }
+        log.warn({ err: error, device: message.device.deviceId }, 'a message could not be taken and is tried again')
+        await pause(pauseMs, undefined, { signal })
+      }
+    }
+  }
+}
+
+function textOf(payload: Uint8Array): string {
+  return new TextDecoder().decode(payload)
+}
+
+function readJson<T>(payload: Uint8Array, reader: (message: unknown) => Reading<T>): Reading<T> {
+  const parsed = parseDeviceJson(payload)
+  return parsed.ok ? reader(parsed.value) : parsed
+}

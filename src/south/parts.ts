@@ -1,0 +1,53 @@
+/**
+ * What the south door needs of the rest of the house, named by what it asks of each part. It holds no part itself.
+ */
+import type { Logger } from 'pino'
+import type { CollectDmm, CollectIot } from '../contract/device-collect.ts'
+import type { DeviceMessage, OperationRequest } from '../engine/connector.ts'
+
+/** A device whose credentials were accepted. */
+export interface SouthDevice {
+  readonly organization: number
+  readonly deviceId: string
+  readonly partition: number
+  readonly entity: bigint
+}
+
+/** What the door turns away, by the name under which it is counted. */
+export const SOUTH_REFUSALS = [
+  'unauthorized',
+  'unknown-operation',
+  'unreadable-message',
+  'foreign-topic',
+  'too-many-polls',
+  'too-many-connections',
+  'broken-packet',
+] as const
+export type SouthRefusal = (typeof SOUTH_REFUSALS)[number]
+
+/** The parts of the house behind the door. */
+export interface SouthParts {
+  readonly access: {
+    /** the device, where the key is its own or that of a user who manages devices of its organization */
+    authenticate(deviceId: string, key: string): Promise<SouthDevice | undefined>
+  }
+  readonly answers: {
+    /** resolves after the commit; rejects with a DroverError where the message is at fault */
+    submit(message: DeviceMessage): Promise<'taken' | 'unknown'>
+  }
+  readonly pending: {
+    take(device: SouthDevice, waitMs: number, signal: AbortSignal): Promise<OperationRequest | undefined>
+  }
+  readonly presence: {
+    connected(device: SouthDevice, connection: string): Promise<void>
+    disconnected(device: SouthDevice, connection: string): Promise<void>
+    seen(device: SouthDevice): Promise<void>
+  }
+  readonly collection: {
+    /** both resolve after the commit */
+    iot(device: SouthDevice, message: CollectIot): Promise<void>
+    dmm(device: SouthDevice, message: CollectDmm): Promise<void>
+  }
+  readonly count: (refusal: SouthRefusal) => void
+  readonly log: Logger
+}

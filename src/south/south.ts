@@ -1,0 +1,133 @@
+/**
+ * The routes of the device interface: responses, pending requests and collected data. Each authenticates the device first, and
+ * answers a success only after the commit. What a message does is the engine's to say.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { readDeviceResponse } from '../contract/device.ts'
+import { readCollectDmm, readCollectIot } from '../contract/device-collect.ts'
+import { reportIn, requestMessage } from '../contract/device-exchange.ts'
+import { parseDeviceJson, type Reading } from '../contract/reading.ts'
+import { DroverError } from '../domain/errors.ts'
+import type { SouthDevice, SouthParts } from './parts.ts'
+import { heldPolls, readWait } from './polls.ts'
+
+export interface SouthSettings {
+  /** bytes of a message */
+  readonly bodyBytesMax?: number
+  /** calls for pending requests that are open at once */
+  readonly pollsMax?: number
+}
+
+type DeviceRequest = FastifyRequest<{ Params: { deviceId: string } }>
+
+/** The south door as a plugin, to be registered under `/south/v80`. Serves: Authentication and device-side endpoints. */
+export async function south(
+  server: FastifyInstance,
+  { parts, settings = {} }: { parts: SouthParts; settings?: SouthSettings },
+): Promise<void> {
+  const { access, answers, pending, presence, collection, count, log } = parts
+  const { bodyBytesMax = 1_048_576, pollsMax = 10_000 } = settings
+  const devices = new WeakMap<FastifyRequest, SouthDevice>()
+  const polls = heldPolls(pollsMax)
+
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: bodyBytesMax }, (_request, body, done) => {
+    done(null, body)
+  })
+  server.addHook('preClose', async () => polls.end())
+
+  // Before the body is read: who may not speak is not listened to.
+  server.addHook('onRequest', async (request: DeviceRequest) => {
+    const device = await authenticated(request)
+    if (device === undefined) {
+      count('unauthorized')
+      throw new DroverError('unauthorized')
+    }
+    devices.set(request, device)
+    // Every body is read as JSON whatever its type says, also where it says nothing that is a type.
+    request.headers['content-type'] = 'application/json'
+  })
+
+  async function authenticated(request: DeviceRequest): Promise<SouthDevice | undefined> {
+    const { deviceId } = request.params
+    const key = keyOf(request)
+    return key === undefined || deviceId === undefined ? undefined : access.authenticate(deviceId, key)
+  }
+
+  const deviceOf = (request: FastifyRequest) => devices.get(request)!
+
+  function accepted<T>(reading: Reading<T>): T {
+    if (reading.ok) return reading.value
+    count('unreadable-message')
+    const name = reading.field === '' ? 'body' : reading.field
+    throw new DroverError(reading.field === '' ? 'malformed' : 'invalidField', [{ name, value: reading.reason }])
+  }
+
+  const bodyOf = (request: FastifyRequest) => (request.body instanceof Uint8Array ? request.body : new Uint8Array())
+  const messageOf = (request: FastifyRequest) => accepted(parseDeviceJson(bodyOf(request)))
+
+  /** That the device was heard of is worth no failure of its call. */
+  function noteSeen(device: SouthDevice): void {
+    presence.seen(device).catch((error: unknown) => log.debug({ err: error }, 'presence was not recorded'))
+  }
+
+  server.post('/devices/:deviceId/operation/response', async (request, reply) => {
+    const device = deviceOf(request)
+    const response = accepted(readDeviceResponse(messageOf(request)))
+    const raw = Buffer.from(bodyOf(request)).toString()
+    const { organization, deviceId, partition, entity } = device
+    const answer = await answers.submit({ ...reportIn(response, raw), organization, deviceId, partition, entity })
+    if (answer === 'unknown') {
+      count('unknown-operation')
+      throw new DroverError('unknown', [{ name: 'operation.response.id', value: response.operationId }])
+    }
+    noteSeen(device)
+    return reply.status(200).send()
+  })
+
+  // A HEAD would hand out an operation and not deliver it.
+  server.get('/devices/:deviceId/operation/pending', { exposeHeadRoute: false }, async (request, reply) => {
+    const waitMs = readWait(queryOf(request).wait)
+    const poll = polls.begin()
+    if (poll === undefined) {
+      count('too-many-polls')
+      throw polls.refusal()
+    }
+    const leave = () => poll.abort()
+    reply.raw.once('close', leave)
+    try {
+      const operation = await pending.take(deviceOf(request), waitMs, poll.signal)
+      if (operation === undefined) return reply.status(204).send()
+      return reply.status(200).type('application/json').send(requestMessage(operation))
+    } finally {
+      reply.raw.off('close', leave)
+      polls.finish(poll)
+    }
+  })
+
+  server.post('/devices/:deviceId/collect/iot', async (request, reply) => {
+    await collection.iot(deviceOf(request), accepted(readCollectIot(messageOf(request))))
+    return created(reply)
+  })
+
+  server.post('/devices/:deviceId/collect/dmm', async (request, reply) => {
+    await collection.dmm(deviceOf(request), accepted(readCollectDmm(messageOf(request))))
+    return created(reply)
+  })
+}
+
+function created(reply: FastifyReply): FastifyReply {
+  return reply.status(201).send()
+}
+
+function queryOf(request: FastifyRequest): Record<string, unknown> {
+  return typeof request.query === 'object' && request.query !== null ? { ...request.query } : {}
+}
+
+/** The key in the header, or in the query where the header is missing. The name is read in any case, as a header's is. */
+function keyOf(request: FastifyRequest): string | undefined {
+  const header = request.headers['x-apikey']
+  if (typeof header === 'string') return header
+  const [, value] = Object.entries(queryOf(request)).find(([name]) => name.toLowerCase() === 'x-apikey') ?? []
+  return typeof value === 'string' ? value : undefined
+}
