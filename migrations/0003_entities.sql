@@ -18,6 +18,9 @@ create index entity_api_key on entity (api_key_hash) where api_key_hash is not n
 -- Collected values change often and stand in no index: room in the page keeps those updates there.
 alter table entity set (fillfactor = 80);
 
+-- Since when the cell is so: it comes under several ids, and the newest counts.
+alter table entity add column cell_at timestamptz;
+
 -- Ids beside the data model that an organization has provisioned or collected, so that filters know them.
 create table datastream (
   organization int not null references organization on delete cascade,

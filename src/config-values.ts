@@ -48,6 +48,20 @@ export const pathSegment: Parser<string> = value => {
   return value
 }
 
+/** 5 to 32 bytes, the first with its highest bit set, as RFC 3411 wants. */
+export const engineId: Parser<string> = value => {
+  if (!/^[89a-f][0-9a-f]([0-9a-f]{2}){4,31}$/i.test(value)) {
+    throw new Error('5 to 32 bytes in hexadecimal digits, the first at least 80')
+  }
+  return value
+}
+
+export const objectIdentifier: Parser<string> = value => {
+  if (!/^[0-2](\.\d{1,10}){2,60}$/.test(value))
+    throw new Error('an object identifier such as 1.3.6.1.4.1.8072.9999.9999')
+  return value
+}
+
 export const deviceUrlTemplate: Parser<string> = value => {
   url('http', 'https')(value.replaceAll(/\{(address|id)\}/g, 'x'))
   if (!value.includes('{address}')) throw new Error('an address in which {address} stands for that of the device')

@@ -6,8 +6,10 @@
 import {
   deviceUrlTemplate,
   email,
+  engineId,
   listOf,
   longestMs,
+  objectIdentifier,
   oneOf,
   type Parser,
   pathSegment,
@@ -209,9 +211,53 @@ const variables = {
   smtpFrom: row('DROVER_SMTP_FROM', 'drover@localhost', email, 'Sender of these mails.'),
   snmpTrapHost: row('DROVER_SNMP_TRAP_HOST', null, text, 'Receiver of the SNMP traps of jobs; no trap when unset.'),
   snmpTrapPort: row('DROVER_SNMP_TRAP_PORT', '162', port, 'Port of that receiver.'),
-  snmpTrapCommunity: row('DROVER_SNMP_TRAP_COMMUNITY', 'public', textOfAtLeast(1), 'Community of these traps.', {
-    secret: true,
-  }),
+  snmpTrapVersion: row('DROVER_SNMP_TRAP_VERSION', '2c', oneOf('2c', '3'), 'Version of SNMP of these traps.'),
+  snmpTrapCommunity: row(
+    'DROVER_SNMP_TRAP_COMMUNITY',
+    'public',
+    textOfAtLeast(1),
+    'Community of these traps in version 2c.',
+    { secret: true },
+  ),
+  snmpTrapUser: row('DROVER_SNMP_TRAP_USER', null, text, 'User of these traps in version 3.'),
+  snmpTrapAuthProtocol: row(
+    'DROVER_SNMP_TRAP_AUTH_PROTOCOL',
+    'sha256',
+    oneOf('md5', 'sha', 'sha224', 'sha256', 'sha384', 'sha512'),
+    'How these traps are signed in version 3.',
+  ),
+  snmpTrapAuthKey: row(
+    'DROVER_SNMP_TRAP_AUTH_KEY',
+    null,
+    textOfAtLeast(8),
+    'Password that signs these traps in version 3; not signed when unset.',
+    { secret: true },
+  ),
+  snmpTrapPrivProtocol: row(
+    'DROVER_SNMP_TRAP_PRIV_PROTOCOL',
+    'aes',
+    oneOf('des', 'aes', 'aes256b', 'aes256r'),
+    'How these traps are encrypted in version 3; AES-256 with the key extension of Blumenthal or Reeder.',
+  ),
+  snmpTrapPrivKey: row(
+    'DROVER_SNMP_TRAP_PRIV_KEY',
+    null,
+    textOfAtLeast(8),
+    'Password that encrypts these traps in version 3; not encrypted when unset.',
+    { secret: true },
+  ),
+  snmpTrapEngineId: row(
+    'DROVER_SNMP_TRAP_ENGINE_ID',
+    '80001f880464726f766572',
+    engineId,
+    'Engine of these traps in version 3, in hexadecimal digits; the receiver must know it.',
+  ),
+  snmpTrapOid: row(
+    'DROVER_SNMP_TRAP_OID',
+    '1.3.6.1.4.1.8072.9999.9999',
+    objectIdentifier,
+    'Object identifier under which the trap and its objects are numbered.',
+  ),
   retentionMonths: row(
     'DROVER_RETENTION_MONTHS',
     null,
@@ -246,11 +292,20 @@ export class ConfigError extends Error {
 }
 
 function contradictions(config: Config): string[] {
+  const faults: string[] = []
   const alone = config.roles.length === roles.length
-  if (alone || config.databaseUrl !== null) return []
-  return [
-    'DROVER_ROLES leaves out a role, but only a process with all roles runs on the embedded database: set DATABASE_URL too',
-  ]
+  if (!alone && config.databaseUrl === null) {
+    faults.push(
+      'DROVER_ROLES leaves out a role, but only a process with all roles runs on the embedded database: set DATABASE_URL too',
+    )
+  }
+  if (config.snmpTrapHost !== null && config.snmpTrapVersion === '3' && config.snmpTrapUser === null) {
+    faults.push('DROVER_SNMP_TRAP_VERSION is 3, which has no traps without a user: set DROVER_SNMP_TRAP_USER too')
+  }
+  if (config.snmpTrapPrivKey !== null && config.snmpTrapAuthKey === null) {
+    faults.push('DROVER_SNMP_TRAP_PRIV_KEY encrypts only what is signed: set DROVER_SNMP_TRAP_AUTH_KEY too')
+  }
+  return faults
 }
 
 /** Reads the environment; an empty variable counts as unset. Throws a `ConfigError` with all faults at once. */

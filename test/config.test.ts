@@ -72,6 +72,19 @@ describe('the configuration', () => {
     expect(readConfig({ DROVER_ROLES: 'engine', DATABASE_URL: 'postgres://db/drover' }).roles).toEqual(['engine'])
   })
 
+  test('traps of version 3 need a user, and encryption a signature', () => {
+    const trap = {
+      DROVER_SNMP_TRAP_HOST: 'nms',
+      DROVER_SNMP_TRAP_VERSION: '3',
+      DROVER_SNMP_TRAP_PRIV_KEY: 'eight letters',
+    }
+    expect(() => readConfig(trap)).toThrow(/set DROVER_SNMP_TRAP_USER too[\s\S]*set DROVER_SNMP_TRAP_AUTH_KEY too/)
+    const whole = { ...trap, DROVER_SNMP_TRAP_USER: 'drover', DROVER_SNMP_TRAP_AUTH_KEY: 'eight letters' }
+    expect(readConfig(whole)).toMatchObject({ snmpTrapVersion: '3', snmpTrapAuthProtocol: 'sha256' })
+    expect(() => readConfig({ DROVER_SNMP_TRAP_ENGINE_ID: '0102' })).toThrow('5 to 32 bytes')
+    expect(() => readConfig({ DROVER_SNMP_TRAP_OID: 'enterprises.1' })).toThrow('an object identifier')
+  })
+
   test('a misspelt variable is found', () => {
     expect(
       unknownVariables({ DROVER_PROT: '1', DROVER_PORT: '1', DROVER_TEST_DATABASE_URL: 'x', PATH: '/bin' }),

@@ -2,6 +2,7 @@
  * Writes an entity in the forms in which clients read it: flattened, a map from id to value box, and nested, the same tree as
  * objects. Reading either form again gives the same document. Serves: Authentication and device-side endpoints (provisioning).
  */
+import type { CollectedValue } from './collected.ts'
 import { IDS } from './data-model.ts'
 import { type Entity, type EntityDocument, isSingle } from './entity.ts'
 import { isListId, type ListElement } from './entity-form.ts'
@@ -13,10 +14,10 @@ interface Current {
 }
 
 /** Latest collected values by id: the value, and since when, epoch ms. */
-export type CollectedValues = Readonly<Record<string, { readonly value: unknown; readonly at: number }>>
+export type KeptValues = Readonly<Record<string, CollectedValue>>
 
 /** The flattened form; collected values stand beside the provisioned ones, which win. */
-export function flattenedForm(entity: Entity, collected: CollectedValues = {}): Record<string, unknown> {
+export function flattenedForm(entity: Entity, collected: KeptValues = {}): Record<string, unknown> {
   const form: [string, unknown][] = Object.entries(collected).map(([id, point]) => [id, box(currentOf(point))])
   form.push([IDS.resourceType, box({ value: entity.resourceType })])
   for (const [id, value] of Object.entries(entity.document)) {
@@ -31,7 +32,7 @@ function box(current: Current): { readonly _value: { readonly _current: Current 
   return { _value: { _current: current } }
 }
 
-function currentOf({ value, at }: CollectedValues[string]): Current {
+function currentOf({ value, at }: CollectedValue): Current {
   return { value, at: new Date(at).toISOString() }
 }
 
@@ -48,7 +49,7 @@ interface Branch {
 }
 
 /** The nested form; a list is an array of objects, one for each element, with the element's `_index`. */
-export function nestedForm(entity: Entity, collected: CollectedValues = {}): Branch {
+export function nestedForm(entity: Entity, collected: KeptValues = {}): Branch {
   const root = emptyBranch()
   for (const [id, point] of Object.entries(collected)) at(root, id.split('.'))._current = currentOf(point)
   at(root, [IDS.resourceType])._current = { value: entity.resourceType }

@@ -16,15 +16,14 @@ export const DOCUMENT_LENGTH_MAX = 100_000
 export const VALUE_LENGTH_MAX = 16_000
 export const VALUE_DEPTH_MAX = 16
 
-const SEGMENT = /^[^\s.[\]"\\\p{Cc}]+(\[\])?$/u
+const SEGMENT = /^[^.[\]\p{Cc}]+(\[\])?$/u
 
 /** What keeps a text from being an id, as the end of a sentence; undefined where nothing does. */
 export function faultOfId(id: string): string | undefined {
   if (id.length > ID_LENGTH_MAX) return `is longer than ${ID_LENGTH_MAX} characters`
   const segments = id.split('.')
   if (segments.length > ID_SEGMENTS_MAX) return `has more than ${ID_SEGMENTS_MAX} segments`
-  if (!id.isWellFormed() || !segments.every(segment => SEGMENT.test(segment)))
-    return 'is no id: segments without spaces, joined by dots'
+  if (!id.isWellFormed() || !segments.every(segment => SEGMENT.test(segment))) return 'is no id: names joined by dots'
   if (segments.filter(segment => segment.endsWith('[]')).length > 1) return 'is a list within a list'
   return undefined
 }

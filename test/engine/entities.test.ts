@@ -1,40 +1,21 @@
-import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Entity } from '../../src/domain/entity.ts'
 import { readEntityForm, type SaidValues } from '../../src/domain/entity-form.ts'
-import { numberSource } from '../../src/domain/identity.ts'
-import { createClock } from '../../src/engine/clock.ts'
-import { createDatastreams } from '../../src/engine/datastreams.ts'
-import { createEntities, type EntityAction, type EntityOutcome } from '../../src/engine/entities.ts'
+import type { EntityAction, EntityOutcome } from '../../src/engine/entities.ts'
 import { knownDatastreams } from '../../src/store/datastreams.ts'
 import { deleteEntitiesOfOrganization, type EntityKey, readEntities } from '../../src/store/entities.ts'
 import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
+import { addOrganization, testEntities } from '../entity-rows.ts'
 
 const { database } = await testDatabase()
 const closed: EntityKey[] = []
 const gone: EntityKey[] = []
-let keys = 0
-const entities = createEntities({
-  database,
-  clock: createClock(Date.now),
-  datastreams: createDatastreams(database),
-  nextNumber: numberSource(Date.now, 1),
-  makeKey() {
-    const key = `key-${++keys}`
-    return { key, hash: createHash('sha256').update(key).digest(), sealed: Buffer.from(key) }
-  },
+const entities = testEntities(database, {
   closeEntities: async (_tx, of) => void closed.push(...of),
   onGone: of => void gone.push(...of),
 })
-
-async function organization(name: string): Promise<{ organization: number; organizationName: string }> {
-  const [row] = await database.query<{ organization: number }>(
-    sql`insert into organization (name, created_at) values (${name}, now()) returning organization`,
-  )
-  return { organization: row!.organization, organizationName: name }
-}
-const acme = await organization('acme')
+const acme = await addOrganization(database, 'acme')
 
 function said(body: Record<string, unknown>): SaidValues {
   const read = readEntityForm(body, true)
@@ -199,7 +180,7 @@ describe('provisioning', () => {
   })
 
   it('keeps what organizations have apart', async () => {
-    const other = await organization('other')
+    const other = await addOrganization(database, 'other')
     await write('CREATE', device('x1'))
     expect(codes(await entities.write(other, 'UPDATE', [{ said: said(device('x1')) }]))).toEqual(['0x010006'])
     expect(codes(await entities.write(other, 'CREATE', [{ said: said(device('x1')) }]))).toEqual(['ok'])

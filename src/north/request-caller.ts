@@ -1,0 +1,8 @@
+/** Every request behind the door of clients has its caller, once authenticated. How it is found is the door's business. */
+import type { Caller } from '../domain/caller.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller
+  }
+}
