@@ -1,6 +1,8 @@
 /**
  * The simulator as a process: brings a fleet up, says so on one line of JSON, and ends cleanly. Its output is for programs: one JSON
  * object a line, with `listening`, `ready`, `counters`, `stopped` or `failed` as its one member.
+ *
+ * Started with `--max-semi-space-size=16`, as `npm run simulate` does, ten thousand devices stay within 500 MB.
  */
 import { createInterface } from 'node:readline'
 import { type ProcessOptions, readCommandLine } from './command-line.ts'

@@ -2,90 +2,80 @@
  * All MQTT devices of a fleet: each its own connection, its own user name and its own topics, coming back by itself when the broker
  * goes away.
  */
-import { connect, type IClientOptions, type MqttClient } from 'mqtt'
 import { readDeviceRequest } from '../contract/device.ts'
 import { deviceTopic } from '../contract/device-addresses.ts'
 import { parseJson } from '../contract/reading.ts'
 import type { Receive, Sender } from './device-run.ts'
 import type { FleetDevice } from './devices.ts'
 import type { Ledger } from './ledger.ts'
+import { type MqttSession, openMqttSession } from './mqtt-session.ts'
 import type { FleetOptions } from './options.ts'
 import type { Pauses } from './pauses.ts'
 import { randomOf } from './random.ts'
 
 /** The connections of a fleet's MQTT devices. */
 export interface MqttDevices {
-  /** Connects the MQTT devices among these; settles when each has subscribed to its requests, or the fleet stops. */
+  /** Connects the MQTT devices among these; settles when each has subscribed to its requests. */
   connect(devices: readonly FleetDevice[]): Promise<void>
-  stop(): Promise<void>
+  stop(): void
 }
 
 /** Connections opened at the same time. */
 const CONNECTING_MAX = 100
 const KEEPALIVE_S = 120
-const CONNECT_TIMEOUT_MS = 30_000
-const RECONNECT_FIRST_MS = 500
-const RECONNECT_SPREAD_MS = 2000
+/** Each connection is looked after once in so many seconds, a share of them every second. */
+const PING_EVERY_S = 60
 
 /** Prepares the devices; nothing is connected yet. */
 export function createMqttDevices(
   options: Pick<FleetOptions, 'mqtt' | 'apiKey' | 'seed'>,
   fleet: { ledger: Ledger; receive: Receive; pauses: Pauses },
 ): MqttDevices {
-  const clients = new Set<MqttClient>()
   const { ledger, receive, pauses } = fleet
+  const broker = new URL(options.mqtt)
+  const random = randomOf(options.seed, 'mqtt')
+  const sessions: MqttSession[] = []
 
+  /** Settles when the device is up for the first time. */
   function open(deviceId: string): Promise<void> {
-    const jitter = randomOf(options.seed, deviceId, 'reconnect')()
-    const settings: IClientOptions = {
-      clientId: deviceId,
-      username: deviceId,
-      password: options.apiKey,
-      keepalive: KEEPALIVE_S,
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      reconnectPeriod: RECONNECT_FIRST_MS + Math.round(jitter * RECONNECT_SPREAD_MS),
-      // Not yet provisioned, or the service is just starting: a device that is refused tries again.
-      reconnectOnConnackError: true,
-      resubscribe: false,
-      timerVariant: 'native',
-    }
-    const client = connect(options.mqtt, settings)
-    clients.add(client)
-    const send: Sender = async message => {
-      try {
-        await client.publishAsync(deviceTopic('response', deviceId), JSON.stringify(message), { qos: 1 })
-        return 'delivered'
-      } catch {
-        return 'undelivered'
-      }
-    }
-    client.on('message', (_topic, payload) => {
-      const parsed = parseJson(payload)
-      const reading = parsed.ok ? readDeviceRequest(parsed.value) : parsed
-      if (reading.ok) void receive(deviceId, 'mqtt', reading.value, send)
-      else ledger.counters.unreadable++
-    })
-    // mqtt.js raises an error for each failed attempt; it also tries again, which is all there is to do.
-    client.on('error', () => undefined)
     return new Promise(resolve => {
-      let isBack = false
-      let isUp = false
-      client.on('connect', () => {
-        if (isBack) ledger.counters.reconnects++
-        isBack = true
-        client.subscribe(deviceTopic('request', deviceId), { qos: 1 }, error => {
-          if (error !== null || isUp) return
-          isUp = true
+      let wasUp = false
+      const session = openMqttSession({
+        broker,
+        deviceId,
+        password: options.apiKey,
+        topic: deviceTopic('request', deviceId),
+        keepaliveS: KEEPALIVE_S,
+        pauses,
+        random,
+        onUp() {
           ledger.counters.connected++
+          if (wasUp) ledger.counters.reconnects++
+          wasUp = true
           resolve()
-        })
+        },
+        onDown() {
+          ledger.counters.connected--
+        },
+        onMessage(payload) {
+          const parsed = parseJson(payload)
+          const reading = parsed.ok ? readDeviceRequest(parsed.value) : parsed
+          if (reading.ok) void receive(deviceId, 'mqtt', reading.value, send)
+          else ledger.counters.unreadable++
+        },
       })
-      client.on('close', () => {
-        if (isUp) ledger.counters.connected--
-        isUp = false
-      })
-      client.on('end', () => resolve())
+      const send: Sender = async message => {
+        const taken = await session.publish(deviceTopic('response', deviceId), JSON.stringify(message))
+        return taken ? 'delivered' : 'undelivered'
+      }
+      sessions.push(session)
     })
+  }
+
+  async function keepAlive(): Promise<void> {
+    for (let second = 0; await pauses.pause(1000); second = (second + 1) % PING_EVERY_S) {
+      for (let index = second; index < sessions.length; index += PING_EVERY_S) sessions[index]?.ping()
+    }
   }
 
   return {
@@ -98,11 +88,11 @@ export function createMqttDevices(
           await open(id)
         }
       }
+      if (ids.length > 0) void keepAlive()
       await Promise.all(Array.from({ length: Math.min(CONNECTING_MAX, ids.length) }, openInTurn))
     },
-    async stop() {
-      await Promise.all([...clients].map(client => client.endAsync(true)))
-      clients.clear()
+    stop() {
+      for (const session of sessions.splice(0)) session.close()
     },
   }
 }

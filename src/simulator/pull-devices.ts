@@ -58,13 +58,15 @@ export function createPullDevices(
       const turns = Math.ceil(ids.length / options.pullConcurrency)
       const waitS = Math.max(1, Math.floor(options.pullWaitS / Math.max(1, turns)))
       const takeTurn = createTurns(options.pullConcurrency)
+      let allHaveAsked = false
 
       async function live(id: string, index: number, hasAsked: () => void): Promise<void> {
         let failures = 0
         let goesOn = await pauses.pause(((index + random()) / FIRST_PER_SECOND) * 1000)
         while (goesOn) {
           const free = await takeTurn()
-          const asking = ask(id, waitS, failures)
+          // Where devices take turns, questions are short until each has asked, so that all are soon heard of.
+          const asking = ask(id, turns > 1 && !allHaveAsked ? 1 : waitS, failures)
           hasAsked()
           const { awayMs, failed } = await asking
           free()
@@ -75,6 +77,7 @@ export function createPullDevices(
       }
 
       await Promise.all(ids.map((id, index) => new Promise<void>(resolve => void live(id, index, resolve))))
+      allHaveAsked = true
     },
   }
 }

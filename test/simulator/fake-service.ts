@@ -58,8 +58,11 @@ export async function openFakeService(apiKey = 'key'): Promise<FakeService> {
   const held = new Map<string, ServerResponse>()
   const waiters = new Set<() => void>()
 
+  const finals: Arrival[] = []
+
   function arrive(arrival: Arrival): void {
     arrivals.push(arrival)
+    if (arrival.response.resultCode !== undefined) finals.push(arrival)
     for (const waiter of waiters) waiter()
   }
 
@@ -139,11 +142,7 @@ export async function openFakeService(apiKey = 'key'): Promise<FakeService> {
         const found = arrivals.filter(({ response }) => response.operationId === operationId)
         return found.length >= count ? found : undefined
       }),
-    finals: count =>
-      until(() => {
-        const found = arrivals.filter(({ response }) => response.resultCode !== undefined)
-        return found.length >= count ? found : undefined
-      }),
+    finals: count => until(() => (finals.length >= count ? [...finals] : undefined)),
     leave(deviceId, id, name, parameters) {
       const body = write(deviceId, id, name, parameters)
       const waiting = held.get(deviceId)
