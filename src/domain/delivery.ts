@@ -2,9 +2,8 @@
  * What a delivery is: one notification of a job on its way to one receiver, and how it goes on after each attempt. Refuses to know how
  * anything is sent. Serves: Events, Job request (`callback`, `notify`).
  */
-import type { Summary } from './counters.ts'
 import { jobId } from './identity.ts'
-import type { JobStatus } from './job.ts'
+import type { ExecutionDates, JobSummary } from './job-report.ts'
 
 /** By which way a notification goes. */
 export const DELIVERY_CHANNELS = ['callback', 'mail', 'trap'] as const
@@ -77,19 +76,12 @@ export function deliveryId(job: bigint, channel: DeliveryChannel, event: Deliver
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-8${digits.slice(12, 15)}-8${digits.slice(15)}${kind}-000000000000`
 }
 
-/** A job's summary as clients read it. Serves: Job as read (`report.summary`). */
-export type SummaryWithStatus = Summary & {
-  readonly status: JobStatus
-  readonly errorCode?: string
-  readonly errorDescription?: string
-}
-
-/** What people are told of a job's end: the body of a mail or trap. Dates are ISO 8601 UTC, empty where there is none. */
+/** What people are told of a job's end: the body of a mail or trap.  */
 export interface JobNotice {
   readonly id: string
   readonly name: string
   readonly user: string
   readonly userNotes?: string
-  readonly execution: { readonly activatedDate: string; readonly startedDate: string; readonly finishedDate: string }
-  readonly summary: SummaryWithStatus
+  readonly execution: ExecutionDates
+  readonly summary: JobSummary
 }

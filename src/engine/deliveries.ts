@@ -2,17 +2,16 @@
  * Tells clients that their jobs started and ended: makes the deliveries in the transaction that moves the job, and repeats one on
  * demand. Refuses to send; the delivery worker does. Serves: Events, Job request (`callback`, `notify`).
  */
-import { type Counters, summaryOf } from '../domain/counters.ts'
+import type { Counters } from '../domain/counters.ts'
 import {
   type DeliveryChannel,
   type DeliveryEvent,
   decideDelivery,
   deliveryId,
   type JobNotice,
-  type SummaryWithStatus,
 } from '../domain/delivery.ts'
 import { jobId } from '../domain/identity.ts'
-import type { JobRequest, JobStatus } from '../domain/job.ts'
+import { type ExecutionDates, executionDates, type JobSummary, jobSummary } from '../domain/job-report.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import {
   insertDeliveries,
@@ -23,38 +22,18 @@ import {
   reopenDelivery,
 } from '../store/deliveries.ts'
 import type { DeliveryQueue, QueuedDelivery } from '../store/delivery-queue.ts'
-
-/** What is told of a job, as its row stands after the move. */
-export interface NotifiedJob {
-  readonly organization: number
-  readonly job: bigint
-  readonly userEmail: string
-  readonly request: JobRequest
-  readonly status: JobStatus
-  readonly activatedAt: Date | null
-  readonly startedAt: Date | null
-  readonly finishedAt: Date | null
-  readonly errorCode: string | null
-  readonly errorDescription: string | null
-}
+import { readCounters, type StoredJob } from '../store/jobs.ts'
+import type { JobNotices } from './job-settling.ts'
 
 export interface DeliveryEnqueuerOptions {
   readonly queue: DeliveryQueue
-  /** exact counters of jobs, read in the transaction that ends them */
-  readonly readCounters: (tx: Transaction, jobs: readonly bigint[]) => Promise<ReadonlyMap<bigint, Counters>>
   /** the hosts that answer for mail and traps; null where not configured */
   readonly mailHost: string | null
   readonly trapHost: string | null
 }
 
-/** Called in the transaction that starts or ends jobs; whoever calls twice is heard once. */
-export interface DeliveryEnqueuer {
-  started(tx: Transaction, jobs: readonly NotifiedJob[], now: Date): Promise<void>
-  finished(tx: Transaction, jobs: readonly NotifiedJob[], now: Date): Promise<void>
-}
-
-/** Makes the port by which jobs tell of their start and end. */
-export function createDeliveryEnqueuer(options: DeliveryEnqueuerOptions): DeliveryEnqueuer {
+/** Makes the deliveries of the jobs it is told of; whoever tells it twice is heard once. Entered in the caller's transaction. */
+export function createDeliveryEnqueuer(options: DeliveryEnqueuerOptions): JobNotices {
   async function enqueue(tx: Transaction, deliveries: readonly NewDelivery[], now: Date): Promise<void> {
     if (deliveries.length === 0) return
     const made = await insertDeliveries(tx, deliveries, now)
@@ -68,12 +47,12 @@ export function createDeliveryEnqueuer(options: DeliveryEnqueuerOptions): Delive
     async finished(tx, jobs, now) {
       const told = jobs.filter(job => calls(job) || job.request.notify)
       if (told.length === 0) return
-      const counters = await options.readCounters(
+      const counters = await readCounters(
         tx,
         told.map(job => job.job),
       )
       const deliveries = told.flatMap(job => {
-        const summary = summaryWithStatus(job, counters.get(job.job))
+        const summary = summaryOf(job, counters)
         const notice = (channel: DeliveryChannel, host: string | null, receiver: string) =>
           job.request.notify && host !== null ? [noticeOf(job, summary, channel, host, receiver)] : []
         return [
@@ -120,9 +99,9 @@ export function repeatDelivery(
   })
 }
 
-const calls = (job: NotifiedJob) => job.request.callback !== ''
+const calls = (job: StoredJob) => job.request.callback !== ''
 
-function callbackOf(job: NotifiedJob, event: DeliveryEvent, told: object, complete: boolean): NewDelivery {
+function callbackOf(job: StoredJob, event: DeliveryEvent, told: object, complete: boolean): NewDelivery {
   return {
     delivery: deliveryId(job.job, 'callback', event),
     organization: job.organization,
@@ -136,7 +115,7 @@ function callbackOf(job: NotifiedJob, event: DeliveryEvent, told: object, comple
   }
 }
 
-function startedCallback(job: NotifiedJob): NewDelivery {
+function startedCallback(job: StoredJob): NewDelivery {
   const { name, parameters, notify } = job.request
   const told = {
     id: jobId(job.job),
@@ -146,7 +125,7 @@ function startedCallback(job: NotifiedJob): NewDelivery {
   return callbackOf(job, 'jobStarted', told, true)
 }
 
-function finishedCallback(job: NotifiedJob, summary: SummaryWithStatus): NewDelivery {
+function finishedCallback(job: StoredJob, summary: JobSummary): NewDelivery {
   const told = {
     id: jobId(job.job),
     request: { ...job.request, user: job.userEmail },
@@ -156,8 +135,8 @@ function finishedCallback(job: NotifiedJob, summary: SummaryWithStatus): NewDeli
 }
 
 function noticeOf(
-  job: NotifiedJob,
-  summary: SummaryWithStatus,
+  job: StoredJob,
+  summary: JobSummary,
   channel: DeliveryChannel,
   host: string,
   receiver: string,
@@ -184,20 +163,12 @@ function noticeOf(
   }
 }
 
-function executionOf(job: NotifiedJob): JobNotice['execution'] {
-  return {
-    activatedDate: job.activatedAt?.toISOString() ?? '',
-    startedDate: job.startedAt?.toISOString() ?? '',
-    finishedDate: job.finishedAt?.toISOString() ?? '',
-  }
+function executionOf({ activatedAt, startedAt, finishedAt }: StoredJob): ExecutionDates {
+  return executionDates(activatedAt, startedAt, finishedAt)
 }
 
-function summaryWithStatus(job: NotifiedJob, counters: Counters | undefined): SummaryWithStatus {
-  if (!counters) throw new Error(`job ${jobId(job.job)} has no counters`)
-  const failed = job.status === 'FINISHED_WITH_ERRORS'
-  return {
-    status: job.status,
-    ...summaryOf(counters),
-    ...(failed && { errorCode: job.errorCode ?? '', errorDescription: job.errorDescription ?? '' }),
-  }
+function summaryOf(job: StoredJob, counters: ReadonlyMap<bigint, Counters>): JobSummary {
+  const counted = counters.get(job.job)
+  if (!counted) throw new Error(`job ${jobId(job.job)} has no counters`)
+  return jobSummary(job, counted)
 }

@@ -24,6 +24,9 @@ export interface OperationsPage {
   readonly operations: readonly unknown[]
 }
 
+/** Reads the first `size` operations of a job that has ended. */
+export type ReadToldOperations = (organization: number, job: bigint, size: number) => Promise<OperationsPage>
+
 export interface DeliveryWorkerOptions {
   readonly database: Database
   readonly queue: DeliveryQueue
@@ -31,8 +34,7 @@ export interface DeliveryWorkerOptions {
   readonly log: Logger
   /** a channel without a connector refuses every attempt */
   readonly senders: Partial<Record<DeliveryChannel, SendDelivery>>
-  /** the first `OPERATIONS_TOLD` operations of a job that has ended */
-  readonly readOperations: (job: bigint, size: number) => Promise<OperationsPage>
+  readonly readOperations: ReadToldOperations
   readonly giveUpAfterMs: number
   /** deliveries of this process under way at once, and of one receiver over all processes */
   readonly concurrency?: number
@@ -69,7 +71,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   async function bodyOf(delivery: DueDelivery): Promise<string> {
     if (delivery.complete) return delivery.body
     const told = JSON.parse(delivery.body) as { job: object }
-    const result = await options.readOperations(delivery.job, OPERATIONS_TOLD)
+    const result = await options.readOperations(delivery.organization, delivery.job, OPERATIONS_TOLD)
     const body = JSON.stringify({ job: { ...told.job, result } })
     await completeDelivery(database, delivery.delivery, body)
     return body

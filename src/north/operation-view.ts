@@ -1,9 +1,9 @@
 /** An operation's row as clients read it, with what stands once with its job. Refuses to read anything itself. Serves: Operation. */
 import type { OperationView } from '../contract/operation.ts'
 import { jobId, operationId } from '../domain/identity.ts'
+import { dateText, executionDates } from '../domain/job-report.ts'
 import type { StoredJob } from '../store/jobs.ts'
 import type { OperationReading } from '../store/operation-reading.ts'
-import { dateView, executionView } from './job-view.ts'
 
 /** What an operation shows of its job. */
 export type JobOfOperation = Pick<StoredJob, 'name' | 'userEmail' | 'request' | 'retries' | 'createdAt' | 'activatedAt'>
@@ -31,12 +31,12 @@ export function operationView(operation: OperationReading, job: JobOfOperation):
       }),
     },
     notify: job.request.notify,
-    execution: executionView(job.activatedAt, operation.startedAt, operation.endedAt),
+    execution: executionDates(job.activatedAt, operation.startedAt, operation.endedAt),
     user: job.userEmail,
     status: operation.status,
     result: operation.result ?? 'OPERATION_PENDING',
     description: operation.description ?? '',
-    date: dateView(job.activatedAt ?? job.createdAt),
+    date: dateText(job.activatedAt ?? job.createdAt),
     userNotes: job.request.userNotes ?? '',
     steps: [...(operation.steps ?? [])],
   }

@@ -4,7 +4,7 @@
  */
 import type { DeliveryChannel, DeliveryEvent, DeliveryState } from '../domain/delivery.ts'
 import type { Queryable, Transaction } from './database.ts'
-import { statement } from './statement.ts'
+import { render, sql, statement } from './statement.ts'
 
 /** A delivery as it is made. */
 export interface NewDelivery {
@@ -39,9 +39,10 @@ export interface LoggedDelivery {
   endedAt: Date | null
 }
 
-const loggedColumns = `delivery, job, channel, event, receiver, host, state, attempts, last_status as "lastStatus",
+const loggedColumnsSql = sql`delivery, job, channel, event, receiver, host, state, attempts, last_status as "lastStatus",
   last_error as "lastError", created_at as "createdAt", opened_at as "openedAt", attempted_at as "attemptedAt",
   ended_at as "endedAt"`
+const loggedColumns = render(loggedColumnsSql).text
 
 const insert = statement<
   { delivery: string },
@@ -81,6 +82,7 @@ export async function insertDeliveries(
 /** What an attempt needs. */
 export interface DueDelivery {
   delivery: string
+  organization: number
   job: bigint
   channel: DeliveryChannel
   event: DeliveryEvent
@@ -96,7 +98,7 @@ export interface DueDelivery {
 
 const due = statement<DueDelivery, [string[]]>(
   'deliveries_due',
-  `select d.delivery, d.job, d.channel, d.event, d.receiver, d.host, d.body, d.complete, d.state, d.opened_at as "openedAt",
+  `select d.delivery, d.organization, d.job, d.channel, d.event, d.receiver, d.host, d.body, d.complete, d.state, d.opened_at as "openedAt",
           d.event = 'jobFinished' and exists (
             select from delivery s
              where s.job = d.job and s.channel = d.channel and s.event = 'jobStarted' and s.state = 'OPEN') as early
@@ -197,20 +199,6 @@ export interface DeliverySelection {
   readonly state: DeliveryState | null
 }
 
-const list = statement<LoggedDelivery, [number, bigint | null, string | null, number, number]>(
-  'deliveries_list',
-  `select ${loggedColumns} from delivery
-    where organization = $1 and ($2::bigint is null or job = $2) and ($3::text is null or state = $3)
-    order by created_at desc, delivery desc offset $4 limit $5`,
-)
-
-const count = statement<{ count: number }, [number, bigint | null, string | null, number]>(
-  'deliveries_count',
-  `select count(*)::int as count from (
-     select from delivery
-      where organization = $1 and ($2::bigint is null or job = $2) and ($3::text is null or state = $3) limit $4) d`,
-)
-
 /** Counting ends here: the number of pages is exact up to so many deliveries. */
 export const DELIVERIES_COUNTED_MAX = 100_000
 
@@ -220,7 +208,15 @@ export async function listDeliveries(
   { organization, job, state }: DeliverySelection,
   page: { readonly offset: number; readonly size: number },
 ): Promise<{ deliveries: LoggedDelivery[]; count: number }> {
-  const deliveries = await db.run(list, [organization, job, state, page.offset, page.size])
-  const counted = await db.run(count, [organization, job, state, DELIVERIES_COUNTED_MAX])
+  const ofJob = job === null ? sql.empty : sql`and job = ${job}`
+  const inState = state === null ? sql.empty : sql`and state = ${state}`
+  const selected = sql`from delivery where organization = ${organization} ${ofJob} ${inState}`
+  const deliveries = await db.query<LoggedDelivery>(
+    sql`select ${loggedColumnsSql} ${selected} order by created_at desc, delivery desc
+        offset ${page.offset} limit ${page.size}`,
+  )
+  const counted = await db.query<{ count: number }>(
+    sql`select count(*)::int as count from (select ${selected} limit ${DELIVERIES_COUNTED_MAX}) d`,
+  )
   return { deliveries, count: counted[0]?.count ?? 0 }
 }

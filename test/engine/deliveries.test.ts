@@ -1,22 +1,23 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { addressRules } from '../../src/connectors/address-guard.ts'
 import { createCallbackConnector } from '../../src/connectors/callback.ts'
-import { type Counters, noCounters } from '../../src/domain/counters.ts'
 import type { DeliveryChannel } from '../../src/domain/delivery.ts'
 import { deliveryId } from '../../src/domain/delivery.ts'
 import { jobId } from '../../src/domain/identity.ts'
 import type { JobRequest } from '../../src/domain/job.ts'
 import { createClock } from '../../src/engine/clock.ts'
 import type { SendDelivery } from '../../src/engine/connector.ts'
-import { createDeliveryEnqueuer, type NotifiedJob, repeatDelivery } from '../../src/engine/deliveries.ts'
+import { createDeliveryEnqueuer, repeatDelivery } from '../../src/engine/deliveries.ts'
 import {
   createDeliveryWorker,
   type DeliveryWorker,
   type DeliveryWorkerOptions,
 } from '../../src/engine/delivery-worker.ts'
+import { CounterDeltas, writeDeltas } from '../../src/store/counters.ts'
 import { type Database, openDatabase } from '../../src/store/database.ts'
 import { listDeliveries, readDelivery } from '../../src/store/deliveries.ts'
 import { type DeliveryQueue, openDeliveryQueue } from '../../src/store/delivery-queue.ts'
+import { insertJob, type StoredJob } from '../../src/store/jobs.ts'
 import { sql } from '../../src/store/statement.ts'
 import { createCallbackReceiver } from '../callback-receiver.ts'
 import { createTestDatabase, silentLog, testDatabase } from '../database.ts'
@@ -26,7 +27,6 @@ const { database, url } = await testDatabase({ max: 10 })
 const pauses = { firstMs: 1_000, longestMs: 1_000 }
 const hour = 3_600_000
 const names = { jobStarted: 'jobStarted', jobFinished: 'jobFinished' }
-const counters: Counters = { ...noCounters(), successful: 2, by_timeout: 1 }
 
 let queue: DeliveryQueue
 let lastJob = 0x20000000000000n
@@ -51,24 +51,54 @@ const request = (callback: string, more: Partial<JobRequest> = {}): JobRequest =
   ...more,
 })
 
-function jobWith(callback: string, more: Partial<NotifiedJob> = {}): NotifiedJob {
+/** A job that is under way, of three operations that ended. */
+async function jobWith(callback: string, more: Partial<StoredJob> = {}): Promise<StoredJob> {
   lastJob += 1n
-  return {
-    organization: 1,
+  const job: StoredJob = {
     job: lastJob,
+    organization: 1,
+    task: null,
+    name: 'REBOOT_EQUIPMENT',
     userEmail: 'ann@example.com',
     request: request(callback),
     status: 'IN_PROGRESS',
+    unresolved: [],
+    refused: {},
+    warnings: [],
+    createdAt: new Date('2026-03-01T10:00:00Z'),
     activatedAt: new Date('2026-03-01T10:00:00Z'),
     startedAt: new Date('2026-03-01T10:00:01Z'),
     finishedAt: null,
+    startAt: null,
+    stopAt: null,
+    ackTimeoutMs: 0,
+    timeoutMs: 60_000,
+    retries: 0,
+    retriesDelayMs: 0,
+    retryResults: [],
+    places: 0,
+    spreadMs: 0,
+    launchAt: null,
+    overdueFrom: 0,
+    overduePlaces: 0,
+    overdueAt: null,
+    overdueMs: 0,
     errorCode: null,
     errorDescription: null,
     ...more,
   }
+  await insertJob(database, job)
+  const counted = new CounterDeltas()
+  counted.move(job.job, null, 'successful', 2)
+  counted.move(job.job, null, 'by_timeout')
+  await writeDeltas(database, counted)
+  return job
 }
 
-const ended = (job: NotifiedJob, more: Partial<NotifiedJob> = {}): NotifiedJob => ({
+const jobsWith = (callback: string, count: number) =>
+  Promise.all(Array.from({ length: count }, () => jobWith(callback)))
+
+const ended = (job: StoredJob, more: Partial<StoredJob> = {}): StoredJob => ({
   ...job,
   status: 'FINISHED_WITH_ERRORS',
   finishedAt: new Date('2026-03-01T10:05:00Z'),
@@ -80,14 +110,13 @@ const ended = (job: NotifiedJob, more: Partial<NotifiedJob> = {}): NotifiedJob =
 function enqueuer(through: DeliveryQueue = queue, hosts: { mailHost?: string; trapHost?: string } = {}) {
   return createDeliveryEnqueuer({
     queue: through,
-    readCounters: async (_tx, jobs) => new Map(jobs.map(job => [job, counters])),
     mailHost: hosts.mailHost ?? null,
     trapHost: hosts.trapHost ?? null,
   })
 }
 
-const start = (...jobs: NotifiedJob[]) => database.transaction(tx => enqueuer().started(tx, jobs, new Date()))
-const finish = (...jobs: NotifiedJob[]) => database.transaction(tx => enqueuer().finished(tx, jobs, new Date()))
+const start = (...jobs: StoredJob[]) => database.transaction(tx => enqueuer().started(tx, jobs, new Date()))
+const finish = (...jobs: StoredJob[]) => database.transaction(tx => enqueuer().finished(tx, jobs, new Date()))
 
 interface RunningOptions extends Partial<DeliveryWorkerOptions> {
   attemptMs?: number
@@ -123,7 +152,7 @@ function runWorker({ attemptMs = 1_000, aheadMs = () => 0, ...options }: Running
   return { ...worker, stop }
 }
 
-const read = (job: NotifiedJob, channel: DeliveryChannel, event: 'jobStarted' | 'jobFinished') =>
+const read = (job: StoredJob, channel: DeliveryChannel, event: 'jobStarted' | 'jobFinished') =>
   readDelivery(database, job.organization, deliveryId(job.job, channel, event))
 
 /** Lets the worker attempt what is due, and reads when that is logged. */
@@ -137,7 +166,7 @@ describe('a job with a callback', () => {
   test('tells its start and then its end, each to the letter', async () => {
     const receiver = await createCallbackReceiver()
     runWorker()
-    const job = jobWith(`${receiver.url}/jobs/`)
+    const job = await jobWith(`${receiver.url}/jobs/`)
     await start(job)
     await finish(ended(job))
     const [first, second] = await receiver.hears(2)
@@ -203,7 +232,7 @@ describe('a job with a callback', () => {
   test('has no error in its summary unless it finished with errors', async () => {
     const receiver = await createCallbackReceiver()
     runWorker()
-    await finish(ended(jobWith(receiver.url), { status: 'FINISHED', errorCode: null, errorDescription: null }))
+    await finish(ended(await jobWith(receiver.url), { status: 'FINISHED', errorCode: null, errorDescription: null }))
     const { job } = JSON.parse((await receiver.hears(1))[0]?.body ?? '')
     expect(job.report.summary.status).toBe('FINISHED')
     expect(job.report.summary).not.toHaveProperty('errorCode')
@@ -212,7 +241,7 @@ describe('a job with a callback', () => {
   test('that is cancelled before its start tells its end only', async () => {
     const receiver = await createCallbackReceiver()
     runWorker()
-    const job = jobWith(receiver.url, { startedAt: null })
+    const job = await jobWith(receiver.url, { startedAt: null })
     await finish(ended(job, { status: 'CANCELLED' }))
     const heard = await receiver.hears(1)
     expect(heard[0]?.path).toBe('/jobFinished')
@@ -222,7 +251,7 @@ describe('a job with a callback', () => {
 
   test('tells its start first also where both were entered in one transaction', async () => {
     const receiver = await createCallbackReceiver()
-    const jobs = Array.from({ length: 20 }, () => jobWith(receiver.url))
+    const jobs = await jobsWith(receiver.url, 20)
     await database.transaction(async tx => {
       await enqueuer().finished(
         tx,
@@ -241,7 +270,7 @@ describe('a job with a callback', () => {
 
   test('tells its start first also where the transaction that ended it began before the one that started it', async () => {
     const receiver = await createCallbackReceiver()
-    const job = jobWith(receiver.url)
+    const job = await jobWith(receiver.url)
     await database.transaction(async tx => {
       await tx.query(sql`select 1`)
       await start(job)
@@ -254,7 +283,7 @@ describe('a job with a callback', () => {
 
   test('tells nothing where the transaction that moved it was rolled back, and once where it was told of twice', async () => {
     const receiver = await createCallbackReceiver()
-    const [undone, twice] = [jobWith(receiver.url), jobWith(receiver.url)]
+    const [undone, twice] = [await jobWith(receiver.url), await jobWith(receiver.url)]
     const rolledBack = database.transaction(async tx => {
       await enqueuer().started(tx, [undone], new Date())
       throw new Error('rolled back')
@@ -271,7 +300,7 @@ describe('a job with a callback', () => {
 })
 
 test('a job without a callback and without notify tells nobody', async () => {
-  const job = jobWith('')
+  const job = await jobWith('')
   await start(job)
   await finish(ended(job))
   const page = await listDeliveries(database, { organization: 1, job: job.job, state: null }, { offset: 0, size: 10 })
@@ -285,10 +314,10 @@ test('a job with notify is told by mail to its user and by trap, where these are
     return { taken: true }
   }
   const told = enqueuer(queue, { mailHost: 'mail.example', trapHost: 'trap.example:162' })
-  const job = jobWith('', { request: request('', { notify: true, userNotes: 'at night' }) })
+  const job = await jobWith('', { request: request('', { notify: true, userNotes: 'at night' }) })
   await database.transaction(async tx => {
     await told.started(tx, [job], new Date())
-    await told.finished(tx, [ended(job), ended(jobWith(''))], new Date())
+    await told.finished(tx, [ended(job), ended(await jobWith(''))], new Date())
   })
   const worker = runWorker({ senders: { mail: note, trap: note } })
   await logged(worker, () => Promise.all([read(job, 'mail', 'jobFinished'), read(job, 'trap', 'jobFinished')]))
@@ -314,7 +343,7 @@ describe('a receiver that refuses', () => {
     const worker = runWorker({
       readOperations: async () => ({ page: { number: 1, of: 1 }, operations: [{ reading: ++reads }] }),
     })
-    const job = jobWith(receiver.url)
+    const job = await jobWith(receiver.url)
     await start(job)
     await finish(ended(job))
     const heard = await receiver.hears(4)
@@ -331,7 +360,7 @@ describe('a receiver that refuses', () => {
     receiver.answer((response, { path }) => void response.writeHead(path === '/jobStarted' ? 503 : 200).end())
     let aheadMs = 0
     const worker = runWorker({ aheadMs: () => aheadMs })
-    const job = jobWith(receiver.url)
+    const job = await jobWith(receiver.url)
     await start(job)
     await finish(ended(job))
     await receiver.hears(1)
@@ -349,9 +378,9 @@ describe('a receiver that refuses', () => {
     const [dead, live] = [await createCallbackReceiver(), await createCallbackReceiver()]
     dead.answer(() => {})
     runWorker({ attemptMs: 20_000, concurrency: 8 })
-    await start(...Array.from({ length: 100 }, () => jobWith(dead.url)))
+    await start(...(await jobsWith(dead.url, 100)))
     await dead.hears(4)
-    await start(...Array.from({ length: 20 }, () => jobWith(live.url)))
+    await start(...(await jobsWith(live.url, 20)))
     await live.hears(20)
     expect(dead.heard).toHaveLength(4)
     await database.query(sql`delete from pgboss.job where state < 'completed'`)
@@ -363,7 +392,7 @@ describe('deliveries survive', () => {
     const receiver = await createCallbackReceiver()
     const first = openDatabase({ url, log: silentLog })
     const firstQueue = await openDeliveryQueue({ database: first, log: silentLog, supervise: true, pauses })
-    const job = jobWith(receiver.url)
+    const job = await jobWith(receiver.url)
     await first.transaction(tx => enqueuer(firstQueue).started(tx, [job], new Date()))
     await firstQueue.stop()
     await first.close()
@@ -374,7 +403,7 @@ describe('deliveries survive', () => {
 
   test('a process that died in the middle of an attempt: its claim is taken over', async () => {
     const receiver = await createCallbackReceiver()
-    await start(jobWith(receiver.url))
+    await start(await jobWith(receiver.url))
     const claims = await queue.claim(10, 4)
     expect(claims).toHaveLength(1)
     await database.query(
@@ -393,7 +422,7 @@ describe('deliveries survive', () => {
       release = () => void response.end()
     })
     const worker = runWorker({ attemptMs: 10_000 })
-    const job = jobWith(receiver.url)
+    const job = await jobWith(receiver.url)
     await start(job)
     await receiver.hears(1)
     const stopped = worker.stop()
@@ -407,7 +436,7 @@ describe('a delivery', () => {
   test('is repeated on demand, with the same id, once it has ended', async () => {
     const receiver = await createCallbackReceiver()
     const worker = runWorker()
-    const job = jobWith(receiver.url)
+    const job = await jobWith(receiver.url)
     const id = deliveryId(job.job, 'callback', 'jobStarted')
     await start(job)
     await logged(worker, () => read(job, 'callback', 'jobStarted'))
@@ -431,7 +460,7 @@ describe('a delivery', () => {
     const receiver = await createCallbackReceiver()
     receiver.answer(response => void response.writeHead(receiver.heard.length === 1 ? 500 : 200).end())
     const worker = runWorker()
-    const job = jobWith(receiver.url)
+    const job = await jobWith(receiver.url)
     await database.transaction(tx => enqueuer(slow).started(tx, [job], new Date()))
     await logged(worker, () => read(job, 'callback', 'jobStarted'))
     await repeatDelivery(database, queue, 1, deliveryId(job.job, 'callback', 'jobStarted'), new Date())
@@ -439,7 +468,7 @@ describe('a delivery', () => {
   })
 
   test('of a channel that is not configured any more says so in the log', async () => {
-    const job = jobWith('', { request: request('', { notify: true }) })
+    const job = await jobWith('', { request: request('', { notify: true }) })
     await database.transaction(tx =>
       enqueuer(queue, { mailHost: 'mail.example' }).finished(tx, [ended(job)], new Date()),
     )
@@ -451,7 +480,7 @@ describe('a delivery', () => {
 
   test('leaves the queue with its organization', async () => {
     const receiver = await createCallbackReceiver()
-    const job = jobWith(receiver.url, { organization: 2 })
+    const job = await jobWith(receiver.url, { organization: 2 })
     await start(job)
     await database.query(sql`delete from organization where organization = 2`)
     const worker = runWorker()
