@@ -132,6 +132,18 @@ const variables = {
     wholeNumber(1_024, 1_073_741_824),
     'Size of the body of a request.',
   ),
+  bulkBytesMax: row(
+    'DROVER_BULK_BYTES_MAX',
+    '104857600',
+    wholeNumber(1_024, 10_737_418_240),
+    'Size of the body of a bulk provisioning, which is read as it comes.',
+  ),
+  bulkRowsMax: row(
+    'DROVER_BULK_ROWS_MAX',
+    '100000',
+    wholeNumber(1, 10_000_000),
+    'Entities in one bulk provisioning; their results are held until all are done.',
+  ),
   minOperationTimeoutMs: row(
     'DROVER_MIN_OPERATION_TIMEOUT_MS',
     '40000',

@@ -29,7 +29,7 @@ const segmentLengthMax = 2_048
 /** How long a client may take to send its request; answers are not bounded by it. */
 const requestTimeoutMs = 30_000
 const requestId = /^[\w.:+/=-]{1,128}$/
-const exposedHeaders = 'location, x-request-id, retry-after, content-disposition'
+const exposedHeaders = 'location, x-apikey, x-request-id, retry-after, content-disposition'
 
 function isForHealth(url: string): boolean {
   return url.startsWith('/health/')

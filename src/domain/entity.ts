@@ -130,9 +130,9 @@ function readResourceType(said: SaidValues, frame: EntityFrame, problems: Proble
     problems.push({ path: IDS.resourceType, message: `must be one of ${RESOURCE_TYPES.join(', ')}`, kind: 'invalid' })
     return undefined
   }
-  if (frame.resourceType !== undefined && word !== frame.resourceType)
-    problems.push({ path: IDS.resourceType, message: `must be ${frame.resourceType} here`, kind: 'invalid' })
-  return word
+  if (frame.resourceType === undefined || word === frame.resourceType) return word
+  problems.push({ path: IDS.resourceType, message: `must be ${frame.resourceType} here`, kind: 'invalid' })
+  return frame.resourceType
 }
 
 /** In this order a body without `resourceType` is looked at: the module's own identifier may stand in a subscription's body. */
