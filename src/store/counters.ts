@@ -4,7 +4,7 @@
  */
 import { COUNTERS, type Counter, type Counters, noCounters } from '../domain/counters.ts'
 import type { Queryable } from './database.ts'
-import { statement } from './statement.ts'
+import { render, type SqlFragment, sql, statement } from './statement.ts'
 
 const columns = COUNTERS.join(', ')
 
@@ -85,12 +85,18 @@ export async function addCounterDeltas(
   return await db.run(addDeltas, [jobs, ...COUNTERS.map(counter => ordered.map(sum => sum[counter]))])
 }
 
-/** SQL for the exact counters of `job j`: the folded row and the deltas beside it, read in one snapshot. */
-export const exactCountersSql = `lateral (
-  select ${COUNTERS.map(counter => `coalesce(sum(${counter}), 0)::int as ${counter}`).join(', ')}
-    from (select ${columns} from job_counter c where c.job = j.job
-          union all select ${columns} from job_counter_delta d where d.job = j.job) both_kinds
+const each = (made: (counter: SqlFragment) => SqlFragment): SqlFragment =>
+  sql.join(COUNTERS.map(counter => made(sql.identifier(counter, COUNTERS))))
+
+/** The exact counters of `job j`, as a join: the folded row and the deltas beside it, read in one snapshot. */
+export const exactCounters: SqlFragment = sql`lateral (
+  select ${each(counter => sql`coalesce(sum(${counter}), 0)::int as ${counter}`)}
+    from (select ${each(counter => counter)} from job_counter c where c.job = j.job
+          union all select ${each(counter => counter)} from job_counter_delta d where d.job = j.job) both_kinds
 ) counters`
+
+/** The same for declared statements. */
+export const exactCountersSql = render(exactCounters).text
 
 const recount = statement<{ job: bigint; counter: Counter; count: number }, [bigint[]]>(
   'counters_recount',

@@ -174,6 +174,17 @@ export async function readJob(db: Queryable, organization: number, job: bigint):
   return (await db.run(read, [organization, job]))[0]
 }
 
+const readMany = statement<JobRow, [bigint[]]>(
+  'jobs_read_many',
+  `select ${jobRowColumnsSql} from ${jobRowFromSql} where j.job = any($1::bigint[])`,
+)
+
+/** Jobs with exact counters, in the order of their numbers as given. Whose they are, the caller has asked. */
+export async function readJobs(db: Queryable, jobs: readonly bigint[]): Promise<JobRow[]> {
+  const rows = new Map((await db.run(readMany, [[...jobs]])).map(row => [row.job, row]))
+  return jobs.flatMap(job => rows.get(job) ?? [])
+}
+
 /** What the transitions of operations need of their job. */
 export interface JobRules {
   job: bigint

@@ -6,7 +6,7 @@ import type { OperationKey } from '../domain/identity.ts'
 import type { OperationResult, OperationStatus } from '../domain/operation.ts'
 import type { Step } from '../domain/step.ts'
 import type { Queryable } from './database.ts'
-import type { PastAttempt } from './operations.ts'
+import { keyArrays, keyText, type PastAttempt } from './operations.ts'
 import { statement } from './statement.ts'
 
 /** One operation, open or ended. */
@@ -85,4 +85,24 @@ const readOne = statement<OperationReading, [bigint, number, bigint]>(
 /** One operation by its key, or undefined. Whose job it is, the caller has asked. */
 export async function readOperation(db: Queryable, key: OperationKey): Promise<OperationReading | undefined> {
   return (await db.run(readOne, [key.job, key.partition, key.entity]))[0]
+}
+
+const readAmong = statement<OperationReading, [bigint[], number[], bigint[], boolean]>(
+  'operation_reading_among',
+  `with k as materialized (
+     select k.job, k.partition, k.entity, $4::boolean as ended
+       from unnest($1::bigint[], $2::smallint[], $3::bigint[]) as k(job, partition, entity)
+   )
+   select ${operationReadingColumnsSql} from k ${operationReadingJoinsSql} where coalesce(o.job, x.job) is not null`,
+)
+
+/** Operations by their keys, all open or all ended, in the order of the keys; what is not there is left out. */
+export async function readOperationsAmong(
+  db: Queryable,
+  keys: readonly OperationKey[],
+  ended: boolean,
+): Promise<OperationReading[]> {
+  const rows = await db.run(readAmong, [...keyArrays(keys), ended])
+  const byKey = new Map(rows.map(row => [keyText(row), row]))
+  return keys.flatMap(key => byKey.get(keyText(key)) ?? [])
 }

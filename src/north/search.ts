@@ -1,0 +1,195 @@
+/**
+ * The routes of searches: jobs, operations that are open, operations that have ended. Each takes a filter, a page, an order and
+ * columns, and answers JSON, a summary or CSV. Serves: Job and operation search.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type TSchema, Type } from 'typebox'
+import { FoundJobs, FoundOperations, SearchBody, SearchQuery, SummaryAnswer } from '../contract/search.ts'
+import type { ResourceType } from '../domain/data-model.ts'
+import { parseSearch, type SearchRequest } from '../domain/search.ts'
+import type { Database, Queryable } from '../store/database.ts'
+import { readJobs } from '../store/jobs.ts'
+import type { OperationKind } from '../store/operation-fields.ts'
+import { readOperationsAmong } from '../store/operation-reading.ts'
+import { findPage, readFields, streamFields, summarise } from '../store/search.ts'
+import { type FoundOperation, fieldTypesOf, jobTable, operationTable, type SearchTable } from '../store/search-table.ts'
+import { sendCsv, wantedType } from './csv.ts'
+import { jobView } from './job-view.ts'
+import { judgedByReader } from './jobs.ts'
+import { operationView } from './operation-view.ts'
+import { nest } from './selected-row.ts'
+import './request-caller.ts'
+
+/** What one search is about: its table, how its rows are read and how they are called. */
+export interface Searched<Key extends object> {
+  /** name of the array in the answer */
+  readonly name: string
+  readonly answer: TSchema
+  readonly table: (organization: number) => SearchTable<Key>
+  readonly rows: (db: Queryable, keys: readonly Key[]) => Promise<readonly unknown[]>
+  /** the fields of a summary that asks for no group, by the names they have in it */
+  readonly summary: Readonly<Record<string, string>>
+  /** before the names of the columns of CSV */
+  readonly columnPrefix?: string
+}
+
+const JOBS: Searched<{ job: bigint }> = {
+  name: 'jobs',
+  answer: FoundJobs,
+  table: jobTable,
+  rows: async (db, keys) =>
+    (
+      await readJobs(
+        db,
+        keys.map(key => key.job),
+      )
+    ).map(jobView),
+  summary: { status: 'jobs.report.summary.status', name: 'jobs.request.name' },
+}
+
+const operations = (kind: OperationKind, resourceType?: ResourceType): Searched<FoundOperation> => ({
+  name: 'operations',
+  answer: FoundOperations,
+  table: organization => operationTable(organization, kind, resourceType),
+  async rows(db, keys) {
+    const found = await readOperationsAmong(db, keys, kind === 'ended')
+    const jobs = new Map((await readJobs(db, [...new Set(keys.map(key => key.job))])).map(job => [job.job, job]))
+    return found.flatMap(each => {
+      const job = jobs.get(each.job)
+      return job ? [operationView(each, job)] : []
+    })
+  },
+  summary: {
+    status: 'operations.status',
+    name: 'operations.name',
+    ...(kind === 'ended' && { result: 'operations.result' }),
+  },
+  ...(kind === 'ended' && { columnPrefix: 'operations.' }),
+})
+
+const OPEN_PATHS: readonly (readonly [path: string, resourceType?: ResourceType])[] = [
+  ['/search/entities/operations'],
+  ['/search/entities/devices/operations', 'entity.device'],
+  ['/search/entities/assets/operations', 'entity.asset'],
+  ['/search/entities/subscribers/operations', 'entity.subscriber'],
+  ['/search/entities/subscriptions/operations', 'entity.subscription'],
+  ['/search/entities/communicationsModules/operations', 'entity.commsModule'],
+]
+
+/** Registers the searches of jobs and operations. */
+export function searchRoutes(app: FastifyInstance, { database }: { readonly database: Database }): void {
+  searchRoute(app, database, '/search/jobs', JOBS)
+  for (const [path, resourceType] of OPEN_PATHS) searchRoute(app, database, path, operations('open', resourceType))
+  searchRoute(app, database, '/search/entities/operations/history', operations('ended'))
+}
+
+/** Registers one search and its summary. */
+export function searchRoute<Key extends object>(
+  app: FastifyInstance,
+  database: Database,
+  path: string,
+  searched: Searched<Key>,
+): void {
+  const { name, answer } = searched
+  const common = { tags: ['search'], querystring: SearchQuery, body: SearchBody }
+  app.post(
+    path,
+    {
+      schema: {
+        ...common,
+        summary: `Search ${name}`,
+        response: { 200: answer, 204: Type.Null({ description: 'Nothing found' }) },
+      },
+      validatorCompiler: judgedByReader,
+    },
+    async (request, reply) => {
+      const table = searched.table(request.caller.organization)
+      const search = readSearch(request, table)
+      const type = wantedType(request)
+      if (type !== 'application/json') {
+        const columns = csvColumns(table, search, searched.columnPrefix ?? '')
+        const batches = streamFields(
+          database,
+          table,
+          search,
+          columns.map(column => column.field),
+        )
+        return await sendCsv(
+          reply,
+          type,
+          columns.map(column => column.title),
+          batches,
+        )
+      }
+      return await answerPage(reply, database, table, search, searched)
+    },
+  )
+  app.post(
+    `${path}/summary`,
+    {
+      schema: { ...common, summary: `Count ${name} by value`, response: { 200: SummaryAnswer } },
+      validatorCompiler: judgedByReader,
+    },
+    async request => {
+      const table = searched.table(request.caller.organization)
+      const search = readSearch(request, table)
+      const named =
+        search.group.length > 0 ? search.group.map(each => [each, each] as const) : Object.entries(searched.summary)
+      const { count, fields } = await summarise(
+        database,
+        table,
+        search.filter,
+        named.map(([, field]) => field),
+      )
+      const counted = named.map(([title], index) => {
+        const { count, list } = fields[index]!
+        return { [title]: { count, list } }
+      })
+      return {
+        summary:
+          search.group.length > 0 ? { count, summaryGroup: counted } : { count, ...Object.assign({}, ...counted) },
+      }
+    },
+  )
+}
+
+function readSearch({ body, query }: FastifyRequest, table: SearchTable<never>): SearchRequest {
+  const { caseSensitive } = query as { caseSensitive?: unknown }
+  return parseSearch(body, fieldTypesOf(table), { caseSensitive: String(caseSensitive) !== 'false' })
+}
+
+async function answerPage<Key extends object>(
+  reply: FastifyReply,
+  database: Database,
+  table: SearchTable<Key>,
+  search: SearchRequest,
+  { name, rows }: Searched<Key>,
+): Promise<FastifyReply> {
+  const selected = search.select.map(({ field, alias }) => ({
+    field,
+    path: alias === field ? (table.find(field)?.path ?? field).split('.') : [alias],
+  }))
+  const read = async (db: Queryable, keys: readonly Key[]): Promise<readonly unknown[]> => {
+    if (selected.length === 0) return await rows(db, keys)
+    const values = await readFields(
+      db,
+      table,
+      keys,
+      selected.map(each => each.field),
+    )
+    return values.map(row => nest(selected.map(({ path }, index) => ({ path, value: row[index] }))))
+  }
+  const { rows: found, ...page } = await findPage(database, table, search, read)
+  if (found.length === 0) return reply.status(204).send()
+  return reply.send({ page, [name]: found })
+}
+
+/** The columns selected, or every path of the row. */
+function csvColumns(
+  table: SearchTable<never>,
+  { select }: SearchRequest,
+  prefix: string,
+): { readonly field: string; readonly title: string }[] {
+  if (select.length > 0) return select.map(({ field, alias }) => ({ field, title: alias }))
+  return table.fields.flatMap(({ names, path }) => (path ? [{ field: names[0]!, title: `${prefix}${path}` }] : []))
+}

@@ -1,0 +1,145 @@
+/**
+ * The one table of what operations can be searched by: every name leads to a column, for open operations and for ended ones. Over
+ * `o`, which is `operation` or `operation_ended`, with `job j`; `detail d`, `entity e`, `task t` and `counters` where they are needed.
+ * Serves: Job and operation search.
+ */
+import { type OperationKey, parseJobId, parseOperationId, partitionOf } from '../domain/identity.ts'
+import { OPERATION_RESULTS, OPERATION_STATUSES } from '../domain/operation.ts'
+import { JOB_FIELDS } from './job-fields.ts'
+import { elements, field, ids, type SearchField, words } from './search-field.ts'
+import { type SqlFragment, sql } from './statement.ts'
+
+/** Which operations: those not final, or those that are. */
+export type OperationKind = 'open' | 'ended'
+
+const PENDING = 'OPERATION_PENDING'
+
+/** An operation's public id. */
+const operationIdSql = sql`(lpad(to_hex(o.job), 16, '0') || '-' || lpad(to_hex(o.partition::int), 2, '0') || '-'
+  || lpad(to_hex(o.entity), 16, '0'))`
+
+/** The condition that an operation is one of these. */
+export function keysIn(keys: readonly OperationKey[]): SqlFragment {
+  return sql`(o.job, o.partition, o.entity) in (
+    select key.job, key.partition, key.entity
+      from unnest(${keys.map(key => key.job)}::bigint[], ${keys.map(key => key.partition)}::smallint[],
+                  ${keys.map(key => key.entity)}::bigint[]) as key(job, partition, entity))`
+}
+
+const entitiesIn = (organization: number, identifiers: readonly string[]): SqlFragment =>
+  sql`(o.partition, o.entity) in (
+    select found.partition, found.entity
+      from unnest(${identifiers.map(each => partitionOf(organization, each))}::smallint[], ${identifiers}::text[])
+             as asked(partition, identifier)
+      join entity found on found.partition = asked.partition and found.organization = ${organization}::int
+                       and found.identifier = asked.identifier)`
+
+const provisioned = (names: string, id: string): SearchField =>
+  field('any', names, sql`e.document -> ${id}::text`, { needs: ['entity'] })
+
+/** The fields of an organization's operations. */
+export function operationFields(kind: OperationKind, organization: number): readonly SearchField[] {
+  const isOpen = kind === 'open'
+  const own = isOpen ? { needs: ['detail'] } : {}
+  const detail = isOpen ? sql`d` : sql`o`
+  const steps = sql`${detail}.steps`
+  const step = (names: string, member: SqlFragment): SearchField =>
+    field('any', names, sql`element -> ${member}`, { ...elements(steps), ...own })
+  return [
+    field('text', 'operations.operationId operationId operation.id', operationIdSql, ids(parseOperationId, keysIn)),
+    field('text', 'operations.jobId jobId jobs.id job.id', sql`lpad(to_hex(o.job), 16, '0')`, {
+      sort: sql`o.job`,
+      ...ids(parseJobId, jobs => sql`o.job = any(${jobs}::bigint[])`),
+    }),
+    field('text', 'operations.entityId entityId', sql`e.identifier`, {
+      needs: ['entity'],
+      anyOf: values => entitiesIn(organization, values.map(String)),
+      indexed: true,
+    }),
+    field('text', 'operations.resourceType resourceType', sql`e.resource_type`, { needs: ['entity'] }),
+    field(
+      'text',
+      'operations.name operation.name operationName jobs.request.name jobOperationName job.name',
+      sql`j.name`,
+    ),
+    field(
+      'any',
+      'operations.parameters operationParameters operation.parameters',
+      sql`coalesce(${detail}.parameters, j.request -> 'parameters')`,
+      own,
+    ),
+    field('number', 'operations.attempts.total operationAttemptMax', sql`(j.retries + 1)`),
+    field('number', 'operations.attempts.current operationAttemptCurrent', sql`o.attempt`),
+    field(
+      'boolean',
+      'operations.notify operationNotify jobs.request.notify jobNotify',
+      sql`(j.request ->> 'notify')::boolean`,
+    ),
+    field(
+      'date',
+      'operations.execution.activatedDate jobs.report.execution.activatedDate jobActivatedDate',
+      sql`j.activated_at`,
+    ),
+    field('date', 'operations.execution.startedDate operationInitDate', sql`o.started_at`),
+    field(
+      'date',
+      'operations.execution.finishedDate operationEndDate',
+      isOpen ? sql`null::timestamptz` : sql`o.ended_at`,
+      {
+        indexed: !isOpen,
+      },
+    ),
+    field('text', 'operations.user applicationEmail jobs.request.user jobUser job.user', sql`j.user_email`),
+    field('text', 'operations.status operationStatus operation.status', sql`o.status::text`, {
+      ...words(OPERATION_STATUSES, found => sql`o.status = any(${found}::operation_status[])`),
+    }),
+    field(
+      'text',
+      'operations.result operationResult operation.result',
+      isOpen ? sql`${PENDING}::text` : sql`o.result::text`,
+      {
+        ...words(OPERATION_RESULTS, found =>
+          isOpen ? sql`${found.includes(PENDING)}::boolean` : sql`o.result = any(${found}::operation_result[])`,
+        ),
+      },
+    ),
+    field('text', 'operations.description operationDetails', sql`${detail}.description`, own),
+    field('date', 'operations.date operationDate', sql`coalesce(j.activated_at, j.created_at)`),
+    field(
+      'text',
+      'operations.userNotes operationUserNotes jobs.request.userNotes jobUserNotes',
+      sql`j.request ->> 'userNotes'`,
+    ),
+    field('any', 'operations.steps operationSteps operation.steps', steps, own),
+    step('operations.steps[].name operationStepName', sql`'name'`),
+    step('operations.steps[].result operationStepResult', sql`'result'`),
+    step('operations.steps[].description operationStepDescription', sql`'description'`),
+    step('operations.steps[].response operationStepResponse', sql`'response'`),
+    step('operations.steps[].timestamp operationStepTimestamp', sql`'timestamp'`),
+    field('date', 'operationTimeoutTimestamp', isOpen ? sql`o.deadline_at` : sql`null::timestamptz`),
+    field('date', 'operationScheduleTimestamp', sql`j.start_at`),
+    field('text', 'organizationName', sql`(select name from organization g where g.organization = j.organization)`),
+    provisioned('channelName', 'provision.administration.channel'),
+    provisioned('serviceGroupName', 'provision.administration.serviceGroup'),
+    provisioned('workgroupName', 'provision.administration.workgroup'),
+    field('text', 'tag', sql`tag`, {
+      needs: ['entity'],
+      some: condition => sql`exists (select 1 from unnest(e.tags) as tag where ${condition})`,
+      all: sql`to_jsonb(e.tags)`,
+    }),
+  ].map(each => {
+    const [name = ''] = each.names
+    return name.startsWith('operations.') && !name.includes('[]')
+      ? { ...each, path: name.slice('operations.'.length) }
+      : each
+  })
+}
+
+/** What of the job an operation can be searched by besides: every field of jobs that is not one of operations already. */
+export function jobFieldsOfOperations(taken: ReadonlySet<string>): readonly SearchField[] {
+  return JOB_FIELDS.flatMap(each => {
+    const names = each.names.filter(name => !taken.has(name))
+    const { path: _, ...withoutPath } = each
+    return names.length > 0 ? [{ ...withoutPath, names }] : []
+  })
+}
