@@ -34,6 +34,8 @@ export interface FakeService {
   arrived(operationId: string, count: number): Promise<Arrival[]>
   /** Resolves once that many final responses have arrived in all. */
   finals(count: number): Promise<Arrival[]>
+  /** Resolves once the device waits for requests over MQTT. */
+  subscribed(deviceId: string): Promise<unknown>
   /** Leaves a request to be pulled. */
   leave(deviceId: string, id: string, name: string, parameters?: JsonObject): void
   /** Sends a request over MQTT; resolves once the broker has it, which takes only so many at a time. */
@@ -97,6 +99,9 @@ export async function openFakeService(apiKey = 'key'): Promise<FakeService> {
       const next = left.get(deviceId)?.shift()
       if (next === undefined) hold(deviceId, response, Number(request.url?.split('wait=')[1]) * 1000)
       else response.end(next)
+    } else if (word === 'iot' || word === 'dmm') {
+      request.resume()
+      response.writeHead(201).end()
     } else {
       const chunks: Buffer[] = []
       for await (const chunk of request) chunks.push(chunk)
@@ -112,13 +117,18 @@ export async function openFakeService(apiKey = 'key'): Promise<FakeService> {
   })
   const broker = await Aedes.createBroker()
   broker.authenticate = (client, username, password, done) => {
-    done(null, username === client.id && password?.toString() === apiKey)
+    done(null, client.id.startsWith(username ?? ' ') && password?.toString() === apiKey)
   }
+  const subscribed = new Set<string>()
+  broker.on('subscribe', subscriptions => {
+    for (const { topic } of subscriptions) subscribed.add(topic)
+    for (const waiter of waiters) waiter()
+  })
   broker.on('publish', (packet, client) => {
     const topic = readDeviceTopic(packet.topic)
     if (client === null || topic?.kind !== 'response') return
     const reading = parseDeviceResponse(packet.payload as Buffer)
-    if (reading.ok && topic.deviceId === client.id)
+    if (reading.ok && client.id.startsWith(topic.deviceId))
       arrive({ deviceId: topic.deviceId, way: 'mqtt', apiKey, response: reading.value })
   })
   const sockets = new Set<Socket>()
@@ -143,6 +153,7 @@ export async function openFakeService(apiKey = 'key'): Promise<FakeService> {
         return found.length >= count ? found : undefined
       }),
     finals: count => until(() => (finals.length >= count ? [...finals] : undefined)),
+    subscribed: deviceId => until(() => (subscribed.has(deviceTopic('request', deviceId)) ? [] : undefined)),
     leave(deviceId, id, name, parameters) {
       const body = write(deviceId, id, name, parameters)
       const waiting = held.get(deviceId)
