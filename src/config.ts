@@ -99,7 +99,7 @@ const variables = {
     'DROVER_SECRET',
     null,
     textOfAtLeast(32),
-    'Seals the API keys kept in the database and signs the tokens of users; the same in every process. Made in the data folder when unset.',
+    'Seals the API keys kept in the database and signs the tokens of users; the same in every process. Made at the first start and kept in the database when unset.',
     { secret: true },
   ),
   jwtPrivateKeyFile: row(

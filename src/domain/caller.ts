@@ -11,6 +11,8 @@ export interface Caller {
   readonly organization: number
   readonly organizationName: string
   readonly profile: Profile
+  /** present and true where nothing is allowed before the password was changed */
+  readonly mustChangePassword?: boolean
 }
 
 /** What a profile may do beside reading and searching. */

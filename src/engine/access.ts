@@ -1,0 +1,130 @@
+/**
+ * Who asks: proves callers by password, token or key. What a caller may do is not its business. Serves: Authentication.
+ */
+import type { Caller } from '../domain/caller.ts'
+import { DroverError } from '../domain/errors.ts'
+import { createThrottle } from '../domain/throttle.ts'
+import type { Database } from '../store/database.ts'
+import { readUser, readUserByKey, type StoredUser } from '../store/users.ts'
+import type { Passwords } from './passwords.ts'
+import type { Seal } from './secret.ts'
+import type { Tokens } from './tokens.ts'
+
+export interface AccessParts {
+  readonly database: Database
+  readonly now: () => Date
+  readonly seal: Seal
+  readonly tokens: Tokens
+  readonly passwords: Passwords
+  /** Whoever else keeps what it knows of users is told to forget it: the door for devices. */
+  readonly onForget?: () => void
+}
+
+/** What a login answers beside the user itself. */
+export interface Session {
+  readonly user: StoredUser
+  readonly jwt: string
+  readonly apiKey: string
+}
+
+export interface Access {
+  /** Fails with `unauthorized`, and with `tooMany` after too many failures of the account or from the address. */
+  login(email: string, password: string, address: string): Promise<Session>
+  /** Proves the present password of a caller before its password or key changes; throttled as a login is. */
+  provePassword(caller: Caller, password: string, address: string): Promise<void>
+  /** The caller of a token, as it is now; undefined where the token is no good or its user is gone. */
+  byToken(token: string): Promise<Caller | undefined>
+  /** The caller of a user's API key. The device interface accepts it too, for whoever manages devices. */
+  byKey(key: string): Promise<Caller | undefined>
+  /** Forgets what was kept of users for a moment; to be called when one changes. Other processes follow within a second. */
+  forget(): void
+}
+
+const accountRule = { burst: 10, everyMs: 15_000, keysMax: 10_000 }
+const addressRule = { burst: 50, everyMs: 2_000, keysMax: 10_000 }
+/** How long a process may take a user for what it was: a request costs no statement, a removal takes effect soon. */
+const keptMs = 1_000
+const keptMax = 10_000
+const keyLengthMax = 512
+
+export function callerOf({ email, organization, organizationName, profile, document }: StoredUser): Caller {
+  const base = { email, organization, organizationName, profile }
+  return document.forcePasswordChange === true ? { ...base, mustChangePassword: true } : base
+}
+
+export function createAccess({ database, now, seal, tokens, passwords, onForget }: AccessParts): Access {
+  const accounts = createThrottle(accountRule)
+  const addresses = createThrottle(addressRule)
+  const kept = new Map<string, { readonly caller: Caller | undefined; readonly until: number }>()
+  let generation = 0
+
+  /** The caller under a name, from memory where it was asked a moment ago. */
+  async function remembered(name: string, find: () => Promise<StoredUser | undefined>): Promise<Caller | undefined> {
+    const at = now().getTime()
+    const known = kept.get(name)
+    if (known && known.until > at) return known.caller
+    const asked = generation
+    const user = await find()
+    const caller = user && callerOf(user)
+    if (kept.size >= keptMax) kept.clear()
+    // What was read before a change must not be kept beyond it.
+    if (asked === generation) kept.set(name, { caller, until: at + keptMs })
+    return caller
+  }
+
+  /** Runs a check of a password; each failure counts against the account and the address. */
+  async function throttled(email: string, address: string, check: () => Promise<boolean>): Promise<boolean> {
+    const at = now().getTime()
+    const account = email.toLowerCase()
+    const addressWaitMs = addresses.take(address, at)
+    const accountWaitMs = addressWaitMs > 0 ? 0 : accounts.take(account, at)
+    if (accountWaitMs > 0) addresses.giveBack(address)
+    const waitMs = addressWaitMs || accountWaitMs
+    if (waitMs > 0) throw new DroverError('tooMany', [{ name: 'email' }], 'Too many failed logins.', waitMs)
+    let failed = false
+    try {
+      failed = !(await check())
+      return !failed
+    } finally {
+      if (!failed) {
+        accounts.giveBack(account)
+        addresses.giveBack(address)
+      }
+    }
+  }
+
+  async function proves(email: string, password: string, address: string): Promise<StoredUser> {
+    let user: StoredUser | undefined
+    const proven = await throttled(email, address, async () => {
+      user = await readUser(database, email)
+      return passwords.matches(user?.passwordHash, password)
+    })
+    if (!proven || !user) throw new DroverError('unauthorized')
+    return user
+  }
+
+  return {
+    async login(email, password, address) {
+      const user = await proves(email, password, address)
+      return { user, jwt: await tokens.issue(user), apiKey: seal.open(user.apiKeySealed) }
+    },
+    async provePassword(caller, password, address) {
+      await proves(caller.email, password, address)
+    },
+    async byToken(token) {
+      const email = await tokens.read(token)
+      if (email === undefined) return undefined
+      return remembered(`email ${email}`, () => readUser(database, email))
+    },
+    async byKey(key) {
+      if (key.length > keyLengthMax) return undefined
+      const hash = seal.hash(key)
+      return remembered(`key ${hash.toString('base64')}`, () => readUserByKey(database, hash))
+    },
+    forget() {
+      generation += 1
+      kept.clear()
+      onForget?.()
+    },
+  }
+}

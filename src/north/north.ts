@@ -1,0 +1,51 @@
+/**
+ * The door for clients: every noun's routes behind one authentication, under the address of decisions and the one the interface
+ * writes. It decides nothing; a noun's file does.
+ */
+import type { FastifyInstance } from 'fastify'
+import { type AuthenticationParts, authenticate } from './authentication.ts'
+import { type JobRoutesParts, jobRoutes } from './jobs.ts'
+import { operationRoutes } from './operations.ts'
+import { organizationRoutes } from './organizations.ts'
+import { type UserRoutesParts, userRoutes } from './users.ts'
+
+/** What the door itself needs. */
+export type DoorParts = AuthenticationParts
+
+/** What the routes need of the house, noun by noun. */
+export interface NorthParts extends DoorParts, UserRoutesParts, JobRoutesParts {}
+
+/** Every noun that clients know. A new one is a line here. */
+function nouns(app: FastifyInstance, parts: NorthParts): void {
+  userRoutes(app, parts)
+  organizationRoutes(app, parts)
+  jobRoutes(app, parts)
+  operationRoutes(app, parts)
+}
+
+/** The address in the reference, and the one the interface writes its paths with; the same routes. */
+const prefixes = ['/north/v80', '/v80'] as const
+
+/**
+ * Hangs a door into a server: the routes that `nouns` registers, behind the authentication, under both addresses.
+ */
+export function hangDoor(server: FastifyInstance, parts: DoorParts, nouns: (app: FastifyInstance) => void): void {
+  for (const prefix of prefixes) {
+    server.register(
+      async app => {
+        app.addHook('onRoute', route => {
+          // The reference shows every route once.
+          if (prefix !== prefixes[0]) route.schema = { ...route.schema, hide: true }
+        })
+        authenticate(app, parts)
+        nouns(app)
+      },
+      { prefix },
+    )
+  }
+}
+
+/** The whole door for clients. Serves: Endpoints. */
+export function registerNorth(server: FastifyInstance, parts: NorthParts): void {
+  hangDoor(server, parts, app => nouns(app, parts))
+}

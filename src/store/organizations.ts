@@ -1,0 +1,54 @@
+/** Organizations as rows. What they hold goes with them as far as the schema says; the rest is for the engine to close. */
+import type { Organization, OrganizationDocument } from '../domain/organization.ts'
+import type { Queryable } from './database.ts'
+import { statement } from './statement.ts'
+
+const read = statement<Organization, [string]>(
+  'organization_read',
+  'select organization, name, document from organization where name = $1',
+)
+const lock = statement<Organization, [string]>(
+  'organization_lock',
+  'select organization, name, document from organization where name = $1 for update',
+)
+const insert = statement<{ organization: number }, [string, OrganizationDocument, Date]>(
+  'organization_insert',
+  `insert into organization (name, document, created_at) values ($1, $2, $3) on conflict do nothing
+   returning organization`,
+)
+const update = statement<unknown, [number, OrganizationDocument]>(
+  'organization_update',
+  'update organization set document = $2 where organization = $1',
+)
+const remove = statement<unknown, [number]>('organization_remove', 'delete from organization where organization = $1')
+
+export async function readOrganization(db: Queryable, name: string): Promise<Organization | undefined> {
+  return (await db.run(read, [name]))[0]
+}
+
+/** The same, held until the transaction ends. */
+export async function lockOrganization(db: Queryable, name: string): Promise<Organization | undefined> {
+  return (await db.run(lock, [name]))[0]
+}
+
+/** Answers the number of the new organization, or undefined where the name is taken. */
+export async function insertOrganization(
+  db: Queryable,
+  name: string,
+  document: OrganizationDocument,
+  now: Date,
+): Promise<number | undefined> {
+  return (await db.run(insert, [name, document, now]))[0]?.organization
+}
+
+export async function updateOrganization(
+  db: Queryable,
+  organization: number,
+  document: OrganizationDocument,
+): Promise<void> {
+  await db.count(update, [organization, document])
+}
+
+export async function removeOrganization(db: Queryable, organization: number): Promise<void> {
+  await db.count(remove, [organization])
+}
