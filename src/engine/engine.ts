@@ -49,7 +49,8 @@ export interface Engine {
   readonly loops: ReadonlyMap<string, Loop>
   /** Wakes what may have work after a commit, here and on other nodes. */
   readonly wake: () => void
-  start(): Promise<void>
+  /** Starts the loops; a process without the engine's role only listens, for the calls that its doors hold. */
+  start(moves: boolean): Promise<void>
   /** Stops claiming, lets what is under way end or gives it back, then stops the rest. */
   stop(): Promise<void>
 }
@@ -158,10 +159,10 @@ export function createEngine(parts: EngineParts): Engine {
     gatherer,
     loops,
     wake,
-    async start() {
+    async start(moves) {
       await nodes.turn(clock.now())
       listening.push(await database.listen(WAKE_CHANNEL, onNotified))
-      for (const loop of loops.values()) loop.start()
+      for (const loop of loops.values()) if (moves || loop.name === 'node-keeper') loop.start()
     },
     async stop() {
       await loops.get('operation-dispatcher')?.stop()

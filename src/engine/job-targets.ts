@@ -19,8 +19,12 @@ import {
   tagCondition,
 } from '../store/targets.ts'
 
-/** How a filter becomes a condition over `entity e`. */
-export type FilterCompiler = (filter: Readonly<Record<string, unknown>>) => SqlFragment
+/** How a filter becomes a condition over `entity e`; throws a DroverError where the filter is wrong. */
+export type FilterCompiler = (
+  tx: Transaction,
+  organization: number,
+  filter: Readonly<Record<string, unknown>>,
+) => Promise<SqlFragment>
 
 /** Adds the listed entities of a selection to a locked job, judged now; what is refused is kept with the job. */
 export async function addListed(
@@ -110,11 +114,13 @@ export function narrowed(applicable: Applicability, resourceType: string | undef
 }
 
 /** The condition over `entity e` of a part of a target. */
-export function conditionOf(
+export async function conditionOf(
+  tx: Transaction,
+  organization: number,
   part: Exclude<UnresolvedTarget, { listed: unknown }>,
   compile: FilterCompiler,
-): SqlFragment {
-  return 'tag' in part ? tagCondition(part.tag) : compile(part.filter)
+): Promise<SqlFragment> {
+  return 'tag' in part ? tagCondition(part.tag) : await compile(tx, organization, part.filter)
 }
 
 export interface TargetResolverParts {
@@ -144,7 +150,13 @@ export function createTargetResolving(
         continue
       }
       const scope = narrowed(applicable, part.resourceType)
-      const resolved = await addSelectedOperations(tx, job.job, job.organization, conditionOf(part, compile), scope)
+      const resolved = await addSelectedOperations(
+        tx,
+        job.job,
+        job.organization,
+        await conditionOf(tx, job.organization, part, compile),
+        scope,
+      )
       added += resolved.added
       // A filter selects what the operation applies to; a tag names entities, and a job never covers fewer in silence.
       if ('tag' in part) {

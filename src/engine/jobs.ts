@@ -11,7 +11,7 @@ import { findIdempotent, keepIdempotent } from '../store/idempotency.ts'
 import { insertJob, type JobRow, lockJobs, readCounters, readJob, type StoredJob, updateJob } from '../store/jobs.ts'
 import type { Applicability } from '../store/targets.ts'
 import type { JobNotices, JobSettling } from './job-settling.ts'
-import { addListed, removeTargets, unresolvedOf } from './job-targets.ts'
+import { addListed, type FilterCompiler, removeTargets, unresolvedOf } from './job-targets.ts'
 import { activate, beginCancel, decideOrRefuse, pause, resume, scheduleOf, start } from './job-transitions.ts'
 import { cancelChunk } from './operation-canceller.ts'
 
@@ -35,8 +35,8 @@ export interface JobsParts {
     name: string,
     parameters: Readonly<Record<string, unknown>>,
   ) => Promise<Record<string, unknown>>
-  /** throws where a callback's address may not be called */
-  readonly judgeFilter: (filter: Readonly<Record<string, unknown>>) => void
+  /** throws a DroverError where a filter is wrong */
+  readonly compile: FilterCompiler
   /** open operations that a DELETE may cancel before it answers */
   readonly cancelAtOnceMax: number
   /** wakes the loops: something became due, or counters changed */
@@ -70,12 +70,12 @@ export function createJobs(parts: JobsParts): Jobs {
     return type
   }
 
-  async function judged(caller: Caller, request: JobRequest): Promise<JobRequest> {
+  async function judged(tx: Transaction, caller: Caller, request: JobRequest): Promise<JobRequest> {
     const judge = (own: Readonly<Record<string, unknown>>) =>
       parts.judgeParameters(caller.organization, request.name, own)
     const { append } = request.target
     const filter = append?.filter ?? request.target.filter
-    if (filter) parts.judgeFilter(filter)
+    if (filter) await parts.compile(tx, caller.organization, filter)
     const parameters = await judge(request.parameters)
     if (!append?.entitiesWithParameters) return { ...request, parameters }
     const entitiesWithParameters = await Promise.all(
@@ -101,7 +101,7 @@ export function createJobs(parts: JobsParts): Jobs {
         await keepIdempotent(tx, caller, idempotencyKey, requestHash ?? '', number, at)
       }
       const type = await executable(tx, caller, asked.name)
-      const request = await judged(caller, asked)
+      const request = await judged(tx, caller, asked)
       await store(tx, newJob(number, caller, request, null, at), request.active, type, at)
       return number
     })
@@ -177,7 +177,7 @@ export function createJobs(parts: JobsParts): Jobs {
       const type = await executable(tx, caller, job.name)
       if (target.remove) await removeTargets(tx, job, target.remove)
       if (target.append) {
-        const judgedRequest = await judged(caller, { ...job.request, target: { append: target.append } })
+        const judgedRequest = await judged(tx, caller, { ...job.request, target: { append: target.append } })
         const append = judgedRequest.target.append!
         await addListed(tx, job, append, type.applicability)
         job.unresolved = [...job.unresolved, ...unresolvedOf(append, job.request.resourceType)]

@@ -4,23 +4,37 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { type AuthenticationParts, authenticate } from './authentication.ts'
+import { type BulkRoutesParts, bulkRoutes } from './bulk-entities.ts'
+import { type DeliveryRoutesParts, deliveryRoutes } from './deliveries.ts'
+import { type EntityRoutesParts, entityRoutes } from './entities.ts'
 import { type JobRoutesParts, jobRoutes } from './jobs.ts'
 import { operationRoutes } from './operations.ts'
 import { organizationRoutes } from './organizations.ts'
+import { searchRoutes } from './search.ts'
 import { type UserRoutesParts, userRoutes } from './users.ts'
 
 /** What the door itself needs. */
 export type DoorParts = AuthenticationParts
 
 /** What the routes need of the house, noun by noun. */
-export interface NorthParts extends DoorParts, UserRoutesParts, JobRoutesParts {}
+export interface NorthParts
+  extends DoorParts,
+    UserRoutesParts,
+    EntityRoutesParts,
+    BulkRoutesParts,
+    JobRoutesParts,
+    DeliveryRoutesParts {}
 
 /** Every noun that clients know. A new one is a line here. */
 function nouns(app: FastifyInstance, parts: NorthParts): void {
   userRoutes(app, parts)
   organizationRoutes(app, parts)
+  entityRoutes(app, parts)
+  bulkRoutes(app, parts)
   jobRoutes(app, parts)
   operationRoutes(app, parts)
+  deliveryRoutes(app, parts)
+  searchRoutes(app, parts)
 }
 
 /** The address in the reference, and the one the interface writes its paths with; the same routes. */

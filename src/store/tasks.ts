@@ -125,6 +125,16 @@ export async function readTaskWaitingWith(db: Queryable, job: bigint): Promise<T
   return (await db.run(waitingWith, [job]))[0]
 }
 
+const taskOfJob = statement<TaskRow, [bigint]>(
+  'tasks_task_of_job',
+  `select ${columns} from task where task = (select task from job where job = $1)`,
+)
+
+/** The task that made a job, or undefined where none did. */
+export async function readTaskOfJob(db: Queryable, job: bigint): Promise<TaskRow | undefined> {
+  return (await db.run(taskOfJob, [job]))[0]
+}
+
 const openJobs = statement<{ job: bigint }, [bigint]>(
   'tasks_open_jobs',
   `select job from job

@@ -104,7 +104,7 @@ export async function createWorkbench(
     openKey: sealed => sealed.toString(),
     pullRedeliveryMs: 30_000,
     applicabilityOf: () => Promise.resolve(applicability),
-    compile: () => sql`true`,
+    compile: () => Promise.resolve(sql`true`),
   })
   const jobs = createJobs({
     database,
@@ -114,7 +114,7 @@ export async function createWorkbench(
     settling: engine.settling,
     findType: (_tx, _organization, name) => Promise.resolve({ name, profiles: null, applicability }),
     judgeParameters: (_organization, _name, parameters) => Promise.resolve({ ...parameters }),
-    judgeFilter: () => {},
+    compile: () => Promise.resolve(sql`true`),
     cancelAtOnceMax,
     onCommit: engine.wake,
   })

@@ -1,0 +1,44 @@
+/** The process: reads its configuration, starts the service, and stops it in order when told to. */
+import { pino } from 'pino'
+import { ConfigError, readConfig, unknownVariables } from './config.ts'
+import { type Service, startService } from './service.ts'
+
+try {
+  const config = readConfig(process.env)
+  const log = pino({ level: config.logLevel })
+  for (const name of unknownVariables(process.env)) log.warn({ name }, 'this variable is not known and changes nothing')
+  const service = await startService({
+    config,
+    log,
+    tell: credentials => {
+      // Not by the log, which others may keep: these are shown once.
+      process.stdout.write(
+        `\nFirst start. Keep these credentials, they are not shown again:\n${JSON.stringify(credentials, null, 2)}\n\n`,
+      )
+    },
+    onFailure: error => {
+      log.fatal({ err: error }, 'the embedded database is lost')
+      process.exit(1)
+    },
+  })
+  log.info({ url: service.url, mqttPort: service.mqttPort, roles: config.roles }, 'ready')
+  stopOnSignals(service)
+} catch (error) {
+  process.stderr.write(error instanceof ConfigError ? `${error.message}\n` : `drover cannot start: ${error}\n`)
+  process.exit(error instanceof ConfigError ? 2 : 1)
+}
+
+/** The first signal stops in order, the second at once. */
+function stopOnSignals(service: Service): void {
+  let signals = 0
+  const onSignal = () => {
+    signals += 1
+    if (signals > 1) process.exit(130)
+    service.stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
+  }
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+}

@@ -1,0 +1,101 @@
+/** Builds what tells clients of their jobs: the queue, its worker and the ways out. Decides nothing. */
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import { addressRules } from './connectors/address-guard.ts'
+import { createCallbackConnector } from './connectors/callback.ts'
+import { createMailConnector } from './connectors/mail.ts'
+import { createTrapConnector, type TrapOptions } from './connectors/trap.ts'
+import type { Clock } from './engine/clock.ts'
+import { createDeliveryEnqueuer } from './engine/deliveries.ts'
+import { createDeliveryWorker } from './engine/delivery-worker.ts'
+import type { JobNotices } from './engine/job-settling.ts'
+import { toldOperations } from './north/told-operations.ts'
+import type { Database } from './store/database.ts'
+import { type DeliveryQueue, openDeliveryQueue } from './store/delivery-queue.ts'
+
+export interface Deliveries {
+  readonly notices: JobNotices
+  readonly queue: DeliveryQueue
+  start(): void
+  close(): Promise<void>
+}
+
+const GIVE_UP_AFTER_MS = 24 * 3_600_000
+const PAUSES = { firstMs: 1_000, longestMs: 3_600_000 }
+
+/** Opens the queue of deliveries; nothing is delivered before `start`. */
+export async function openDeliveries(
+  config: Config,
+  database: Database,
+  clock: Clock,
+  log: Logger,
+): Promise<Deliveries> {
+  const queue = await openDeliveryQueue({
+    database,
+    log,
+    supervise: config.roles.includes('engine'),
+    pauses: PAUSES,
+  })
+  const callback = createCallbackConnector({
+    rules: addressRules({ allowLoopback: config.callbackAllowLoopback }),
+    allowHttps: config.callbackAllowHttps,
+    names: { jobStarted: config.callbackStartedName, jobFinished: config.callbackFinishedName },
+    secret: config.callbackSecret,
+  })
+  const mail = config.smtpUrl === null ? null : createMailConnector({ url: config.smtpUrl, from: config.smtpFrom })
+  const trapOptions = trapOptionsOf(config)
+  const trap = trapOptions && createTrapConnector(trapOptions)
+  const worker = createDeliveryWorker({
+    database,
+    queue,
+    clock,
+    log,
+    senders: {
+      callback: callback.send,
+      ...(mail && { mail: mail.send }),
+      ...(trap && { trap: trap.send }),
+    },
+    readOperations: toldOperations(database),
+    giveUpAfterMs: GIVE_UP_AFTER_MS,
+  })
+  return {
+    queue,
+    notices: createDeliveryEnqueuer({
+      queue,
+      mailHost: config.smtpUrl === null ? null : new URL(config.smtpUrl).host,
+      trapHost: config.snmpTrapHost,
+    }),
+    start: () => worker.start(),
+    async close() {
+      await worker.stop()
+      await queue.stop()
+      await callback.close()
+      mail?.close()
+      trap?.close()
+    },
+  }
+}
+
+function trapOptionsOf(config: Config): TrapOptions | null {
+  if (config.snmpTrapHost === null) return null
+  return {
+    host: config.snmpTrapHost,
+    port: config.snmpTrapPort,
+    oid: config.snmpTrapOid,
+    credentials: trapCredentials(config),
+  }
+}
+
+function trapCredentials(config: Config): TrapOptions['credentials'] {
+  if (config.snmpTrapVersion === '2c') return { version: '2c', community: config.snmpTrapCommunity }
+  const { snmpTrapAuthKey, snmpTrapPrivKey } = config
+  return {
+    version: '3',
+    engineId: config.snmpTrapEngineId,
+    user: {
+      name: config.snmpTrapUser ?? '',
+      ...(snmpTrapAuthKey !== null && { auth: { protocol: config.snmpTrapAuthProtocol, key: snmpTrapAuthKey } }),
+      ...(snmpTrapPrivKey !== null && { priv: { protocol: config.snmpTrapPrivProtocol, key: snmpTrapPrivKey } }),
+    },
+  }
+}

@@ -1,0 +1,313 @@
+/**
+ * Builds the parts of a service, starts the chosen roles and stops them in order. Decides nothing: it only says who knows whom.
+ */
+import { randomInt } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import { addressRules } from './connectors/address-guard.ts'
+import { httpConnector } from './connectors/http.ts'
+import { embeddedMqttConnector } from './connectors/mqtt.ts'
+import { readParameters } from './contract/device-parameters.ts'
+import { mayExecute } from './domain/caller.ts'
+import { numberSource } from './domain/identity.ts'
+import { modelNames } from './domain/operation-type.ts'
+import { createAccess } from './engine/access.ts'
+import { type DatabaseClock, databaseClock } from './engine/clock.ts'
+import { closeEntities, closeOrganization } from './engine/closing.ts'
+import { createCollection } from './engine/collection.ts'
+import { createDatastreams } from './engine/datastreams.ts'
+import { createDeviceAccess } from './engine/device-access.ts'
+import { createEngine, type Engine } from './engine/engine.ts'
+import { createEntities } from './engine/entities.ts'
+import { type FirstCredentials, firstStart } from './engine/first-start.ts'
+import { createJobs, type ExecutableType } from './engine/jobs.ts'
+import { createOrganizations } from './engine/organizations.ts'
+import { judgeParameters } from './engine/parameter-judge.ts'
+import { createPasswords } from './engine/passwords.ts'
+import { createSeal, serviceSecret } from './engine/secret.ts'
+import { decidingProfile } from './engine/task-occurrences.ts'
+import { createTokens } from './engine/tokens.ts'
+import { createUsers } from './engine/users.ts'
+import { type NorthParts, registerNorth } from './north/north.ts'
+import { createServer } from './server.ts'
+import { type Deliveries, openDeliveries } from './service-deliveries.ts'
+import { type MqttBroker, openMqttBroker } from './south/mqtt-broker.ts'
+import type { SouthParts } from './south/parts.ts'
+import { south } from './south/south.ts'
+import { holdDataFolder } from './store/data-folder.ts'
+import { type Database, openDatabase, type Queryable } from './store/database.ts'
+import { startEmbeddedPostgres } from './store/embedded-postgres.ts'
+import { compileEntityFilter } from './store/entity-filter.ts'
+import type { StoredJob } from './store/jobs.ts'
+import { migrate } from './store/migrate.ts'
+import { readOperationType } from './store/operation-types.ts'
+import { currentProfile, readTaskOfJob } from './store/tasks.ts'
+
+export interface ServiceOptions {
+  readonly config: Config
+  readonly log: Logger
+  /** told the credentials made at the first start, once */
+  readonly tell: (credentials: FirstCredentials) => void
+  /** told when the embedded database died and cannot be started again */
+  readonly onFailure: (error: unknown) => void
+}
+
+export interface Service {
+  /** where clients and devices reach it over HTTP; null without a door */
+  readonly url: string | null
+  /** where devices reach the embedded broker; null without one */
+  readonly mqttPort: number | null
+  readonly database: Database
+  /** Stops in order: doors, claims, work in hand, deliveries, database. Idempotent. */
+  stop(): Promise<void>
+}
+
+const STOP_GRACE_MS = 5_000
+
+/** Starts a service. Fails with a clear word, having stopped what it had started. */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const stops: (() => Promise<void> | void)[] = []
+  let stopped: Promise<void> | null = null
+  const stop = () => {
+    stopped ??= (async () => {
+      for (const each of stops.toReversed()) {
+        await Promise.resolve(each()).catch((error: unknown) =>
+          options.log.error({ err: error }, 'a part did not stop'),
+        )
+      }
+    })()
+    return stopped
+  }
+  try {
+    return { ...(await build(options, each => stops.push(each))), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function build(
+  { config, log, tell, onFailure }: ServiceOptions,
+  atStop: (stop: () => Promise<void> | void) => void,
+): Promise<Omit<Service, 'stop'>> {
+  const url = await databaseUrl(config, log, atStop, onFailure)
+  await migrate({ url, log })
+  const database = openDatabase({ url, max: config.databaseConnectionsMax, log })
+  atStop(() => database.close())
+  const clock = await databaseClock(database)
+  const now = () => clock.now()
+  const node = randomInt(1, 2 ** 31 - 1)
+  const nextNumber = numberSource(() => clock.now().getTime(), node)
+
+  const secret = await serviceSecret(database, config.secret)
+  const seal = createSeal(secret)
+  const passwords = createPasswords()
+  await firstStart({ database, now, seal, passwords }, config, tell)
+
+  const deliveries = await openDeliveries(config, database, clock, log)
+  atStop(() => deliveries.close())
+
+  let broker: MqttBroker | undefined
+  const engine = createEngine({
+    database,
+    clock,
+    log,
+    node,
+    nodeName: hostname(),
+    roles: config.roles,
+    connectors: [
+      httpConnector({
+        addresses: addressRules({ allowLoopback: true, refused: config.deviceHostsRefused ?? [] }),
+        urlTemplate: config.deviceUrlTemplate,
+        // Nothing may leave later than this after a job was paused or cancelled.
+        connectMs: 1_900,
+      }),
+      embeddedMqttConnector(() => broker),
+    ],
+    notices: deliveries.notices,
+    nextNumber,
+    openKey: sealed => seal.open(sealed),
+    pullRedeliveryMs: config.pullRedeliveryMs,
+    applicabilityOf: (tx, job) => applicabilityOf(tx, job),
+    compile: compileEntityFilter,
+  })
+  atStop(() => engine.stop())
+
+  const deviceAccess = createDeviceAccess({ database, clock, hashKey: seal.hash })
+  const parts: Shared = {
+    config,
+    log,
+    database,
+    clock,
+    now,
+    nextNumber,
+    secret,
+    seal,
+    passwords,
+    engine,
+    deviceAccess,
+    deliveries,
+  }
+  const server = createServer({ log, bodyBytesMax: config.bodyBytesMax, notReady: () => notReady(database) })
+  const southParts = southOf(parts)
+  if (config.roles.includes('north')) registerNorth(server, await northParts(parts))
+  if (config.roles.includes('south')) await server.register(south, { prefix: '/south/v80', parts: southParts })
+
+  let mqttPort: number | null = null
+  if (config.roles.includes('south') && config.mqttUrl === null) {
+    broker = await openMqttBroker(southParts, {
+      node: String(node),
+      host: config.host,
+      port: config.mqttPort,
+    })
+    mqttPort = broker.port
+    const opened = broker
+    atStop(() => opened.stop(STOP_GRACE_MS))
+  }
+  await engine.start(config.roles.includes('engine'))
+  if (config.roles.includes('engine')) deliveries.start()
+  atStop(() => server.close())
+  return { database, mqttPort, url: await listen(server, config) }
+}
+
+type Shared = {
+  readonly config: Config
+  readonly log: Logger
+  readonly database: Database
+  readonly clock: DatabaseClock
+  readonly now: () => Date
+  readonly nextNumber: () => bigint
+  readonly secret: string
+  readonly seal: ReturnType<typeof createSeal>
+  readonly passwords: ReturnType<typeof createPasswords>
+  readonly engine: Engine
+  readonly deviceAccess: ReturnType<typeof createDeviceAccess>
+  readonly deliveries: Deliveries
+}
+
+/** The address of the database: the operator's, or that of the embedded one, started on the data folder. */
+async function databaseUrl(
+  config: Config,
+  log: Logger,
+  atStop: (stop: () => Promise<void> | void) => void,
+  onFailure: (error: unknown) => void,
+): Promise<string> {
+  if (config.databaseUrl !== null) return config.databaseUrl
+  const folder = await holdDataFolder(config.dataDir)
+  atStop(() => folder.release())
+  const embedded = await startEmbeddedPostgres({ dataDir: folder.path, log, onFailure })
+  atStop(() => embedded.stop())
+  return embedded.url
+}
+
+function southOf({ database, clock, log, engine, deviceAccess }: Shared): SouthParts {
+  return {
+    access: deviceAccess,
+    answers: engine.answers,
+    pending: engine.pending,
+    presence: engine.presence,
+    collection: createCollection({ database, clock, datastreams: createDatastreams(database) }),
+    count: () => {},
+    log,
+  }
+}
+
+async function northParts(parts: Shared): Promise<NorthParts> {
+  const { config, database, clock, now, nextNumber, secret, seal, passwords, engine, deviceAccess, deliveries } = parts
+  const privateKey =
+    config.jwtPrivateKeyFile === null ? {} : { privateKey: await readFile(config.jwtPrivateKeyFile, 'utf8') }
+  const tokens = createTokens({ secret, lifetimeMs: config.tokenLifetimeMs, now, ...privateKey })
+  const access = createAccess({ database, now, seal, tokens, passwords })
+  const organizations = createOrganizations({ database, now, access, closeOrganization })
+  const jobsParts = {
+    database,
+    now,
+    nextNumber,
+    findType,
+    judgeParameters: judgeByType(database),
+    onCommit: engine.wake,
+  }
+  const makeKey = () => {
+    const key = seal.newKey()
+    return { key, hash: seal.hash(key), sealed: seal.seal(key) }
+  }
+  return {
+    database,
+    clock,
+    access,
+    organizations,
+    apiKeys: config.northApiKeys,
+    users: createUsers({ database, now, seal, passwords, access }),
+    entities: createEntities({
+      database,
+      clock,
+      datastreams: createDatastreams(database),
+      nextNumber,
+      makeKey,
+      closeEntities,
+      onGone(entities) {
+        deviceAccess.forgetDevices(entities)
+        engine.wake()
+      },
+    }),
+    jobs: createJobs({
+      ...jobsParts,
+      notices: deliveries.notices,
+      settling: engine.settling,
+      compile: compileEntityFilter,
+      cancelAtOnceMax: config.cancelAtOnceMax,
+    }),
+    queue: deliveries.queue,
+    bulkBytesMax: config.bulkBytesMax,
+    bulkRowsMax: config.bulkRowsMax,
+    rules: {
+      entitiesMax: config.targetEntitiesMax,
+      readParameters,
+      minOperationTimeoutMs: config.minOperationTimeoutMs,
+      callbacks: {
+        allowHttps: config.callbackAllowHttps,
+        allowLoopback: config.callbackAllowLoopback,
+        allowLinkLocal: config.callbackAllowLinkLocal,
+      },
+    },
+  }
+}
+
+async function findType(db: Queryable, organization: number, name: string): Promise<ExecutableType | undefined> {
+  const type = await readOperationType(db, organization, name)
+  if (!type) return undefined
+  return {
+    name,
+    profiles: type.profiles ?? null,
+    applicability: { resourceTypes: type.applicableTo, models: modelNames(type.models) },
+  }
+}
+
+function judgeByType(database: Database) {
+  return async (organization: number, name: string, parameters: Readonly<Record<string, unknown>>) => {
+    const type = await readOperationType(database, organization, name)
+    return type ? judgeParameters(type, parameters) : { ...parameters }
+  }
+}
+
+/** What a job may run on now; nothing where its type is gone, or where the user of its task may no longer run it. */
+async function applicabilityOf(db: Queryable, job: StoredJob): Promise<ExecutableType['applicability'] | undefined> {
+  const type = await findType(db, job.organization, job.name)
+  if (!type || job.task === null) return type?.applicability
+  const task = await readTaskOfJob(db, job.job)
+  if (!task) return undefined
+  const profile = decidingProfile(task, await currentProfile(db, task.userEmail, task.organization))
+  return mayExecute(profile, type.profiles) ? type.applicability : undefined
+}
+
+async function notReady(database: Database): Promise<string | null> {
+  await database.executeSql('select 1')
+  return null
+}
+
+async function listen(server: FastifyInstance, { host, port }: Config): Promise<string> {
+  return await server.listen({ host, port })
+}
