@@ -28,7 +28,8 @@ const packagesOf: Record<string, string[]> = {
 /** Packages that belong to some folders alone (`.` is `src` itself). */
 const onlyIn: Record<string, string[]> = {
   fastify: ['north', 'south', '.'],
-  mqtt: ['connectors', 'south', 'simulator', '.'],
+  mqtt: ['connectors', 'south', '.'],
+  'mqtt-packet': ['simulator'],
   aedes: ['connectors', 'south', '.'],
   pg: ['store'],
   'pg-boss': ['store'],

@@ -40,6 +40,7 @@ const RECONNECT_FIRST_MS = 500
 const RECONNECT_LONGEST_MS = 10_000
 const MESSAGE_IDS = 65_535
 const SUBSCRIBE_ID = MESSAGE_IDS
+const SUBSCRIPTION_REFUSED = 0x80
 
 interface Unacknowledged {
   packet: IPublishPacket
@@ -82,16 +83,28 @@ export function openMqttSession(options: MqttSessionOptions): MqttSession {
     })
   }
 
-  async function reopen(): Promise<void> {
+  function goUp(): void {
+    socket?.setTimeout(0)
+    failures = 0
+    isUp = true
+    options.onUp()
+  }
+
+  function goDown(): void {
     if (isUp) options.onDown()
     isConnected = false
     isUp = false
+  }
+
+  async function reopen(): Promise<void> {
+    goDown()
     if (isClosed) return
     const pauseMs = Math.min(RECONNECT_FIRST_MS * 2 ** Math.min(failures++, 10), RECONNECT_LONGEST_MS)
     if ((await pauses.pause(pauseMs * (0.5 + random()))) && !isClosed) open()
   }
 
   function take(packet: Packet): void {
+    if (isClosed) return
     isAlive = true
     switch (packet.cmd) {
       case 'connack':
@@ -100,10 +113,8 @@ export function openMqttSession(options: MqttSessionOptions): MqttSession {
         else beginSession()
         return
       case 'suback':
-        socket?.setTimeout(0)
-        failures = 0
-        isUp = true
-        options.onUp()
+        if (packet.granted[0] === SUBSCRIPTION_REFUSED) socket?.destroy()
+        else goUp()
         return
       case 'puback':
         settle(packet.messageId ?? 0, true)
@@ -165,6 +176,7 @@ export function openMqttSession(options: MqttSessionOptions): MqttSession {
       send({ cmd: 'disconnect' })
       socket?.setTimeout(GOODBYE_TIMEOUT_MS)
       socket?.destroySoon()
+      goDown()
     },
   }
 }
