@@ -9,7 +9,7 @@ import { carriedAmong } from '../store/operation-devices.ts'
 import type { Clock } from './clock.ts'
 import type { DeviceMessage } from './connector.ts'
 import { gathered } from './device-batch.ts'
-import type { OperationGatherer } from './operation-gatherer.ts'
+import { isMalformed, type OperationGatherer } from './operation-gatherer.ts'
 import { wordOf } from './request-sender.ts'
 
 export interface Answers {
@@ -52,8 +52,13 @@ export function createAnswers(database: Database, clock: Clock, gatherer: Operat
             devicePartition: message.partition,
             device: message.entity,
           })))
-      const answer = belongs ? await gatherer.submit({ key, word: wordOf(message) }) : 'unknown'
+      const answer = belongs ? await gatherer.submit({ key, word: wordOf(message) }).catch(refuse) : 'unknown'
       if (answer !== 'taken') await file({ message, reason: answer === 'stray' ? 'stray' : 'unknown operation' })
+
+      async function refuse(error: unknown): Promise<never> {
+        if (isMalformed(error)) await file({ message, reason: 'cannot be stored' })
+        throw error
+      }
       return answer === 'unknown' ? 'unknown' : 'taken'
     },
   }

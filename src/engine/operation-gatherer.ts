@@ -2,10 +2,12 @@
  * Gathers what happens to operations for a few milliseconds and applies it in batches. Whoever submits is answered after the
  * commit. Refuses to know devices and protocols.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { DroverError } from '../domain/errors.ts'
+import { DroverError, ERRORS } from '../domain/errors.ts'
 import { operationId } from '../domain/identity.ts'
-import type { Database } from '../store/database.ts'
+import { MissingLifecycleRow } from '../domain/operation.ts'
+import { type Database, sqlState } from '../store/database.ts'
 import type { Clock } from './clock.ts'
 import type { Answer, Happening } from './operation-draft.ts'
 import { applyHappenings } from './operation-transitions.ts'
@@ -13,8 +15,11 @@ import { applyHappenings } from './operation-transitions.ts'
 export interface OperationGatherer {
   /** Resolves after the commit. Rejects with a DroverError where the message itself is at fault, else as the database fails. */
   submit(happening: Happening): Promise<Answer>
-  /** Like `submit` for what a sender reports: it is tried again until it is written or the gatherer stops. */
-  report(happening: Happening): void
+  /**
+   * Like `submit` for what a sender reports: it is tried again until it is written. Resolves with false where it never will be,
+   * because it cannot be stored or the gatherer has stopped; never rejects.
+   */
+  report(happening: Happening): Promise<boolean>
   /** Takes no more and waits for what is in hand. */
   stop(): Promise<void>
 }
@@ -81,7 +86,8 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
       })
       onCommit()
     } catch (error) {
-      if (!isFaultOfContent(error)) {
+      const storable = !isFaultOfContent(error)
+      if (storable && !(error instanceof MissingLifecycleRow)) {
         for (const { reject } of batch) reject(error)
         return
       }
@@ -92,6 +98,10 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
         return
       }
       const { happening, reject } = batch[0]!
+      if (storable) {
+        log.error({ err: error, operation: operationId(happening.key) }, 'something happened that cannot happen')
+        return reject(error)
+      }
       log.warn({ err: error, operation: operationId(happening.key) }, 'a message that cannot be stored was refused')
       reject(
         new DroverError('malformed', [{ name: 'operation.response' }], 'The message holds text that cannot be stored.'),
@@ -99,17 +109,23 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
     }
   }
 
-  function report(happening: Happening, pauseMs = 50): void {
-    submit(happening).catch((error: unknown) => {
-      if (stopping) return
-      log.warn({ err: error, operation: operationId(happening.key) }, "a sender's report is tried again")
-      setTimeout(report, pauseMs, happening, Math.min(pauseMs * 2, 2_000)).unref()
-    })
+  async function report(happening: Happening): Promise<boolean> {
+    for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
+      try {
+        await submit(happening)
+        return true
+      } catch (error) {
+        const hopeless = error instanceof MissingLifecycleRow || isMalformed(error)
+        if (stopping || hopeless) return false
+        log.warn({ err: error, operation: operationId(happening.key) }, "a sender's report is tried again")
+      }
+      await sleep(pauseMs, undefined, { ref: false })
+    }
   }
 
   return {
     submit,
-    report: happening => report(happening),
+    report,
     async stop() {
       stopping = true
       while (waiting > 0 || busy.size > 0) {
@@ -120,12 +136,12 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
   }
 }
 
-/** Data exceptions (class 22) and broken JSON lie with the message; everything else lies with us or the database. */
+/** Data exceptions (class 22) and limits of the server (54) lie with the message; everything else lies with us or the database. */
 function isFaultOfContent(error: unknown): boolean {
-  const code = (error as { code?: unknown })?.code
-  return (typeof code === 'string' && code.startsWith('22')) || !isDatabaseError(error)
+  return /^(22|54)/.test(sqlState(error) ?? '')
 }
 
-function isDatabaseError(error: unknown): boolean {
-  return typeof (error as { code?: unknown })?.code === 'string'
+/** Whether a message was refused because it cannot be stored. */
+export function isMalformed(error: unknown): boolean {
+  return error instanceof DroverError && error.entry.code === ERRORS.malformed.code
 }
