@@ -18,6 +18,7 @@ import {
   removeTaggedOperations,
   tagCondition,
 } from '../store/targets.ts'
+import { oneByOne } from './one-by-one.ts'
 
 /** How a filter becomes a condition over `entity e`; throws a DroverError where the filter is wrong. */
 export type FilterCompiler = (
@@ -170,11 +171,10 @@ export function createTargetResolving(
 
   return async (now, signal) => {
     const jobs = await unresolvedJobs(database, now, JOBS_PER_TURN)
-    for (const job of jobs) {
-      if (signal.aborted) return now
+    await oneByOne(jobs, signal, async job => {
       await database.transaction(tx => resolve(tx, job))
       onCommit()
-    }
+    })
     return jobs.length === JOBS_PER_TURN ? now : null
   }
 }

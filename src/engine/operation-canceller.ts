@@ -16,6 +16,7 @@ import {
   type MassMove,
 } from '../store/operation-cancels.ts'
 import type { JobSettling } from './job-settling.ts'
+import { oneByOne } from './one-by-one.ts'
 
 const CHUNK = 5_000
 const JOBS_PER_TURN = 100
@@ -79,21 +80,17 @@ export function createOperationCancelling(
 ): (now: Date, signal: AbortSignal) => Promise<Date | null> {
   return async (now, signal) => {
     const jobs = await cancellingJobs(database, JOBS_PER_TURN)
-    for (const { job, status } of jobs) {
-      let fromPartition = 0
-      while (!signal.aborted) {
+    let round = jobs.map(job => ({ ...job, fromPartition: 0 }))
+    while (round.length > 0 && !signal.aborted) {
+      const further: typeof round = []
+      await oneByOne(round, signal, async ({ job, status, fromPartition }) => {
         const chunk = await database.transaction(tx => cancelChunk(tx, job, massEventOf(status), now, fromPartition))
         onCommit()
-        if (chunk.ended < CHUNK) {
-          if (await hasOpenOperations(database, job)) {
-            fromPartition = 0
-            continue
-          }
-          await database.transaction(tx => settling.settle(tx, [job], now))
-          break
-        }
-        fromPartition = chunk.nextPartition
-      }
+        if (chunk.ended === CHUNK) further.push({ job, status, fromPartition: chunk.nextPartition })
+        else if (await hasOpenOperations(database, job)) further.push({ job, status, fromPartition: 0 })
+        else await database.transaction(tx => settling.settle(tx, [job], now))
+      })
+      round = further
     }
     return jobs.length === JOBS_PER_TURN ? now : null
   }
