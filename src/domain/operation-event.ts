@@ -31,6 +31,7 @@ export type Observation =
   | 'refusedAtLaunch'
   | 'unsupportedAtLaunch'
   | 'slotTaken'
+  | 'resent'
   | 'sent'
   | 'away'
   | 'senderLost'

@@ -93,6 +93,7 @@ export const OPERATION_EVENTS = [
   'unsupportedAtLaunch',
   'slotTaken',
   'postpone',
+  'resent',
   'sent',
   'away',
   'senderLost',
@@ -126,6 +127,7 @@ export const OPERATION_LIFECYCLE: readonly LifecycleRow[] = [
   row('PENDING', 'slotTaken', 'CANCELLED', ['end'], ['ALREADY_IN_PROGRESS', 'by_already_in_progress']),
   row('PENDING', 'postpone', 'PENDING', ['retryLater']),
 
+  row('QUEUED', 'resent', 'same'),
   row('QUEUED', 'sent', 'WAITING_FOR_ACK', ['awaitAnswer']),
   row('QUEUED', 'away', 'WAITING_FOR_CONNECTION'),
   row('QUEUED', 'senderLost', 'QUEUED', ['enqueue']),
@@ -159,7 +161,8 @@ export const OPERATION_LIFECYCLE: readonly LifecycleRow[] = [
   row(['TIMEOUT_CANCELLED', 'CANCELLED'], 'lateFinal', 'FINISHED_OUT_OF_TIME', ['keepSteps'], 'device'),
   row(FINAL, 'stray', 'same', ['file']),
 
-  // What a sender reports may be overtaken by the device's own answer, or by a time-out.
+  // What a sender does and reports may be overtaken by the device's own answer, or by a time-out.
+  row(['WAITING_FOR_ACK', 'WAITING_FOR_CONNECTION', 'IN_PROGRESS', 'BETWEEN_ATTEMPTS'], 'resent', 'same'),
   row(['WAITING_FOR_ACK', 'WAITING_FOR_CONNECTION', 'IN_PROGRESS', 'BETWEEN_ATTEMPTS'], 'sent', 'same'),
   row(['WAITING_FOR_ACK', 'WAITING_FOR_CONNECTION', 'IN_PROGRESS', 'BETWEEN_ATTEMPTS'], 'away', 'same'),
   row(['WAITING_FOR_ACK', 'WAITING_FOR_CONNECTION', 'IN_PROGRESS', 'BETWEEN_ATTEMPTS'], 'senderLost', 'same'),
@@ -174,6 +177,11 @@ export const OPERATION_LIFECYCLE: readonly LifecycleRow[] = [
 const ROWS: ReadonlyMap<string, LifecycleRow> = new Map(
   OPERATION_LIFECYCLE.flatMap(entry => entry.from.map(from => [`${from} ${entry.event}`, entry] as const)),
 )
+
+/** The program asked for something that cannot happen: its own fault, never that of a device or of the database. */
+export class MissingLifecycleRow extends Error {
+  override readonly name = 'MissingLifecycleRow'
+}
 
 /** What an operation becomes, and what the engine is to do about it. */
 export interface Decision {
@@ -191,7 +199,7 @@ export interface Decision {
  */
 export function decide(phase: OperationPhase, event: OperationEvent, deviceResult?: OperationResult): Decision {
   const entry = ROWS.get(`${phase} ${event}`)
-  if (!entry) throw new Error(`no lifecycle row for ${event} in ${phase}`)
+  if (!entry) throw new MissingLifecycleRow(`no lifecycle row for ${event} in ${phase}`)
   const to = entry.to === 'same' ? phase : entry.to
   const status = to === 'BETWEEN_ATTEMPTS' ? 'PENDING' : to
   const effects = entry.effects ?? []

@@ -7,9 +7,10 @@ import { FIRST_PLACE } from '../domain/launching.ts'
 import { enqueueReady } from '../store/claims.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { armTimers, type DueTimer, nextTimerAt, takeDueTimers, timerKeys } from '../store/operation-timers.ts'
-import { type OperationRow, readOpenOperations } from '../store/operations.ts'
+import { keyText, type OperationRow, readOpenOperations } from '../store/operations.ts'
 import type { Happening } from './operation-draft.ts'
 import { applyHappenings } from './operation-transitions.ts'
+import type { RequestSender } from './request-sender.ts'
 
 const TIMERS_PER_TURN = 8
 const SEND_TIMER_MS = 5_000
@@ -18,7 +19,7 @@ export interface DeadlineKeeperParts {
   readonly database: Database
   readonly node: number
   readonly livingNodes: () => ReadonlySet<number>
-  readonly isSending: (key: OperationKey) => boolean
+  readonly isSending: RequestSender['isSending']
   /** counters changed, or something became ready */
   readonly onCommit: () => void
 }
@@ -47,7 +48,11 @@ async function judgeDeadlines(tx: Transaction, due: readonly DueTimer[], now: Da
   if (keys.length === 0) return
   // A later deadline has a timer of its own.
   const over = (await readOpenOperations(tx, keys)).filter(row => row.deadlineAt !== null && row.deadlineAt <= now)
-  await apply(tx, over, 'deadlineOver', now)
+  await apply(
+    tx,
+    over.map(key => ({ key, seen: 'deadlineOver' })),
+    now,
+  )
 }
 
 async function readyRetries(tx: Transaction, due: readonly DueTimer[]): Promise<void> {
@@ -69,32 +74,31 @@ async function lookAfterSends(
   const sends = due.filter(timer => timer.duty === 'send')
   if (sends.length === 0) return
   const living = livingNodes()
-  const stillQueued = (await readOpenOperations(tx, sends.flatMap(timerKeys))).filter(row => row.status === 'QUEUED')
-  const senderOf = new Map(sends.flatMap(timer => timerKeys(timer).map(key => [key.entity, timer.node] as const)))
-  const inGoodHands = (row: OperationRow) => {
-    const sender = senderOf.get(row.entity)
-    return sender === node ? isSending(row) : sender !== null && sender !== undefined && living.has(sender)
+  const askedAbout = new Map<string, Set<number | null>>()
+  for (const timer of sends) {
+    for (const key of timerKeys(timer)) {
+      const nodes = askedAbout.get(keyText(key)) ?? new Set()
+      askedAbout.set(keyText(key), nodes.add(timer.node))
+    }
   }
+  // What another node has taken in hand since has a timer of its own; what nobody has in hand is ready already.
+  const queued = (await readOpenOperations(tx, sends.flatMap(timerKeys))).filter(
+    row => row.status === 'QUEUED' && row.sender !== null && askedAbout.get(keyText(row))!.has(row.sender),
+  )
+  const inGoodHands = (row: OperationRow) => (row.sender === node ? isSending(row) : living.has(row.sender!))
   const again = new Date(now.getTime() + SEND_TIMER_MS)
   await armTimers(
     tx,
-    stillQueued.filter(inGoodHands).map(key => ({ key, dueAt: again, duty: 'send', node: senderOf.get(key.entity)! })),
+    queued.filter(inGoodHands).map(key => ({ key, dueAt: again, duty: 'send', node: key.sender! })),
   )
+  const lost = queued.filter(row => !inGoodHands(row))
   await apply(
     tx,
-    stillQueued.filter(row => !inGoodHands(row)),
-    'senderLost',
+    lost.map(row => ({ key: row, seen: 'senderLost', node: row.sender! })),
     now,
   )
 }
 
-async function apply(
-  tx: Transaction,
-  rows: readonly OperationRow[],
-  seen: 'deadlineOver' | 'senderLost',
-  now: Date,
-): Promise<void> {
-  if (rows.length === 0) return
-  const happenings: Happening[] = rows.map(key => ({ key, seen }))
-  await applyHappenings(tx, happenings, now)
+async function apply(tx: Transaction, happenings: readonly Happening[], now: Date): Promise<void> {
+  if (happenings.length > 0) await applyHappenings(tx, happenings, now)
 }

@@ -10,7 +10,7 @@ import type { Clock } from './clock.ts'
 import type { Connector } from './connector.ts'
 import { createCounterFolding } from './counter-folder.ts'
 import { createDeadlineKeeping } from './deadline-keeper.ts'
-import { createJobKeeping } from './job-keeper.ts'
+import { createJobKeeping, createOverdueSpreading } from './job-keeper.ts'
 import { createJobSettling, type JobNotices, type JobSettling } from './job-settling.ts'
 import { createTargetResolving, type TargetResolverParts } from './job-targets.ts'
 import { createLoop, type Loop } from './loop.ts'
@@ -64,7 +64,12 @@ const DEVICES_PER_WAKE = 400
 export function createEngine(parts: EngineParts): Engine {
   const { database, clock, log, node } = parts
   const loops = new Map<string, Loop>()
-  const nodes = createNodeKeeping(database, { node, name: parts.nodeName, roles: parts.roles })
+  const nodes = createNodeKeeping({
+    database,
+    self: { node, name: parts.nodeName, roles: parts.roles },
+    onOutage: createOverdueSpreading(database),
+    onRevival: () => presence.recordAgain(),
+  })
   let announcing: NodeJS.Timeout | null = null
   let waitingDevices: bigint[] = []
 
@@ -94,10 +99,10 @@ export function createEngine(parts: EngineParts): Engine {
     })
   }
 
-  function onWaiting(devices: readonly DeviceNumbers[]): void {
+  function onWaiting(devices: readonly DeviceNumbers[], awayAt: Date): void {
     pending.wake(devices)
     waitingDevices.push(...devices.map(device => device.entity))
-    presence.lookAgain(devices).catch((error: unknown) => {
+    presence.lookAgain(devices, awayAt).catch((error: unknown) => {
       log.warn({ err: error }, 'presence was not looked at again; the devices are sent to when they next connect')
     })
   }
@@ -112,7 +117,14 @@ export function createEngine(parts: EngineParts): Engine {
   }
 
   const gatherer = createOperationGatherer({ database, clock, log, onCommit: wake })
-  const sender = createRequestSender(parts.connectors, gatherer, log)
+  const sender = createRequestSender({
+    connectors: parts.connectors,
+    gatherer,
+    clock,
+    log,
+    node,
+    onAway: ({ device }, handedAt) => onWaiting([device], handedAt),
+  })
   const settling = createJobSettling(parts.notices)
   const presence = createPresence({ database, clock, node, onCommit: wake })
   const pending = createPending({
@@ -132,6 +144,7 @@ export function createEngine(parts: EngineParts): Engine {
       database,
       sender,
       node,
+      mayClaim: nodes.isLiving,
       openKey: parts.openKey,
       onWaiting,
       onCommit: wake,
@@ -171,7 +184,7 @@ export function createEngine(parts: EngineParts): Engine {
       for (const loop of loops.values()) await loop.stop()
       for (const end of listening) await end()
       if (announcing) clearTimeout(announcing)
-      await nodes.leave()
+      await nodes.leave(clock.now())
     },
   }
 }

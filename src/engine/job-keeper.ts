@@ -3,9 +3,10 @@
  * others do the rest.
  */
 import type { Database, Transaction } from '../store/database.ts'
-import { dueJobs, lockFreeJobs, nextJobDueAt, type StoredJob } from '../store/jobs.ts'
+import { dueJobs, lockFreeJobs, nextJobDueAt, type StoredJob, spreadingJobs, updateJob } from '../store/jobs.ts'
 import type { JobNotices, JobSettling } from './job-settling.ts'
-import { beginCancel, start } from './job-transitions.ts'
+import { beginCancel, spreadOverdue, start } from './job-transitions.ts'
+import { oneByOne } from './one-by-one.ts'
 
 const JOBS_PER_TURN = 100
 
@@ -38,11 +39,29 @@ export function createJobKeeping(parts: JobKeeperParts): (now: Date, signal: Abo
 
   return async (now, signal) => {
     const due = await dueJobs(database, now, JOBS_PER_TURN)
-    for (const job of due) {
-      if (signal.aborted) return now
+    await oneByOne(due, signal, async job => {
       await database.transaction(tx => move(tx, job, now))
       onCommit()
-    }
+    })
     return due.length === JOBS_PER_TURN ? now : await nextJobDueAt(database)
+  }
+}
+
+/** After an outage: spreads anew what became overdue in it, of every job that spreads its operations. */
+export function createOverdueSpreading(database: Database): (now: Date) => Promise<void> {
+  return async now => {
+    for (let after = 0n; ; ) {
+      const jobs = await spreadingJobs(database, after, JOBS_PER_TURN)
+      for (const number of jobs) {
+        await database.transaction(async tx => {
+          const [job] = await lockFreeJobs(tx, [number])
+          if (job?.status !== 'IN_PROGRESS') return
+          await spreadOverdue(tx, job, now)
+          await updateJob(tx, job)
+        })
+      }
+      if (jobs.length < JOBS_PER_TURN) return
+      after = jobs.at(-1)!
+    }
   }
 }

@@ -4,6 +4,7 @@
  */
 import { DroverError } from '../domain/errors.ts'
 import { decideJob, type JobEvent, type JobStatus } from '../domain/job.ts'
+import { FIRST_PLACE } from '../domain/launching.ts'
 import {
   drainReserve,
   effectiveTime,
@@ -93,7 +94,8 @@ export async function spreadOverdue(tx: Transaction, job: StoredJob, now: Date):
   const { window } = scheduleOf(job)
   const launching = launchingOf({ ...job, launchAt: job.launchAt, window: job.request.schedule.window })
   const reached = placesReached(job.spreadMs, job.places, launching.launchAt, window, now.getTime())
-  const first = (await firstReadyPlaces(tx, [job.job])).get(job.job) ?? reached
+  // Retries wait at the first place, which is reached anyway.
+  const first = (await firstReadyPlaces(tx, [job.job], FIRST_PLACE)).get(job.job) ?? reached
   if (first >= reached) return
   job.overdueFrom = first
   job.overduePlaces = reached

@@ -1,42 +1,60 @@
 /**
  * Keeps this process known as living, and knows which others live. A node that is silent for a few seconds is dead: its sends are
- * given back and its connections forgotten. Refuses to hand work over; whoever comes first takes it.
+ * given back and its connections forgotten. Where nobody lived for a while, there was an outage. Refuses to hand work over;
+ * whoever comes first takes it.
  */
 import type { Database } from '../store/database.ts'
-import { buryNodes, livingNodes, recordHeartbeat, removeNode } from '../store/nodes.ts'
-import { forgetConnectionsOfOthers } from '../store/presence.ts'
+import { buryNodes, lastHeartbeatAt, livingNodes, recordHeartbeat, retireNode } from '../store/nodes.ts'
+import { forgetConnectionsOfDead } from '../store/presence.ts'
 
 /** How often a node says that it lives, and after how long a silence it counts as dead. */
 export const HEARTBEAT_MS = 1_000
 export const DEAD_AFTER_MS = 4_000
 const BURIED_AFTER_MS = 3_600_000
 
+export interface NodeKeepingParts {
+  readonly database: Database
+  readonly self: { readonly node: number; readonly name: string; readonly roles: readonly string[] }
+  /** nobody lived for a while: done before anybody lives again */
+  readonly onOutage: (now: Date) => Promise<void>
+  /** this node was silent for so long that others may have taken it for dead, and forgotten its connections */
+  readonly onRevival: () => Promise<void>
+}
+
 export interface NodeKeeping {
   readonly turn: (now: Date) => Promise<Date>
   /** the nodes living at the last heartbeat, this one among them */
   readonly living: () => ReadonlySet<number>
+  /** whether this node has been heard of recently */
+  readonly isLiving: (now: Date) => boolean
   /** leaves in order */
-  readonly leave: () => Promise<void>
+  readonly leave: (now: Date) => Promise<void>
 }
 
-export function createNodeKeeping(
-  database: Database,
-  self: { readonly node: number; readonly name: string; readonly roles: readonly string[] },
-): NodeKeeping {
-  let living: ReadonlySet<number> = new Set([self.node])
+export function createNodeKeeping({ database, self, onOutage, onRevival }: NodeKeepingParts): NodeKeeping {
+  let living: ReadonlySet<number> = new Set()
+  let beatAt: Date | null = null
+  const isSilentSince = (at: Date | null, now: Date) => at !== null && now.getTime() - at.getTime() > DEAD_AFTER_MS
+
   return {
     living: () => living,
+    isLiving: now => beatAt !== null && !isSilentSince(beatAt, now),
     async turn(now) {
+      if (isSilentSince(await lastHeartbeatAt(database), now)) await onOutage(now)
+      const revived = isSilentSince(beatAt, now)
       await recordHeartbeat(database, self, now)
-      const alive = new Set(await livingNodes(database, new Date(now.getTime() - DEAD_AFTER_MS)))
+      beatAt = now
+      const deadSince = new Date(now.getTime() - DEAD_AFTER_MS)
+      const alive = new Set(await livingNodes(database, deadSince))
       const changed = alive.size !== living.size || [...alive].some(node => !living.has(node))
       living = alive.add(self.node)
       if (changed) {
-        await forgetConnectionsOfOthers(database, [...living])
+        await forgetConnectionsOfDead(database, deadSince)
         await buryNodes(database, new Date(now.getTime() - BURIED_AFTER_MS))
       }
+      if (revived) await onRevival()
       return new Date(now.getTime() + HEARTBEAT_MS)
     },
-    leave: () => removeNode(database, self.node),
+    leave: now => retireNode(database, self.node, new Date(now.getTime() - DEAD_AFTER_MS)),
   }
 }

@@ -7,7 +7,8 @@ import { chooseFlow, type Flow, functionOf } from '../domain/flow.ts'
 import { operationId } from '../domain/identity.ts'
 import { FIRST_PLACE, type Launching, nextReachAt, reachedRanges } from '../domain/launching.ts'
 import {
-  type ClaimRange,
+  type Claimed,
+  type ClaimWish,
   claimReady,
   enterLaunchGate,
   freeLiveSlots,
@@ -32,16 +33,19 @@ const JOBS_PER_TURN = 500
 const LOW_TRUSTED_MS = 3_000
 /** When what this node claimed is looked after by whoever comes first. */
 const SEND_TIMER_MS = 5_000
-/** How soon to look for free send slots again. */
-const NO_SLOTS_PAUSE_MS = 20
+const NOT_CARRIED = 'No device carries this entity.'
+/** How soon to look again for free send slots, or for a heartbeat. */
+const PAUSE_MS = 20
 
 export interface DispatcherParts {
   readonly database: Database
   readonly sender: RequestSender
   readonly node: number
+  /** whether this node is known as living: another must not take its claims for lost */
+  readonly mayClaim: (now: Date) => boolean
   readonly openKey: (sealed: Buffer) => string
   /** devices for which operations wait from now on */
-  readonly onWaiting: (devices: readonly DeviceNumbers[]) => void
+  readonly onWaiting: (devices: readonly DeviceNumbers[], awayAt: Date) => void
   readonly onCommit: () => void
 }
 
@@ -53,19 +57,21 @@ export function createOperationDispatch(parts: DispatcherParts): (now: Date) => 
   // Where the round over many jobs has got to, and when the jobs seen in it reach more places.
   let after = 0n
   let nextAt: number | null = null
+  let turns = 0
 
   async function turn(now: Date): Promise<Date | null> {
     const slots = sender.capacity()
-    if (slots === 0) return new Date(now.getTime() + NO_SLOTS_PAUSE_MS)
+    if (slots === 0 || !parts.mayClaim(now)) return new Date(now.getTime() + PAUSE_MS)
+    turns += 1
     if (now.getTime() - lowsForgottenAt > LOW_TRUSTED_MS) {
       lows.clear()
       lowsForgottenAt = now.getTime()
     }
-    const claim = await database.transaction(tx => claimTurn(tx, parts, after, slots, lows, now))
+    const claim = await database.transaction(tx => claimTurn(tx, parts, { after, slots, turns, lows }, now))
     if (claim.claimed === 0) lows.clear()
     for (const [job, low] of claim.lows) lows.set(job, low)
     sender.send(claim.requests)
-    if (claim.waiting.length > 0) parts.onWaiting(claim.waiting)
+    if (claim.waiting.length > 0) parts.onWaiting(claim.waiting, now)
     if (claim.claimed > 0) parts.onCommit()
     const roundEnded = claim.jobs < JOBS_PER_TURN
     nextAt = after === 0n ? claim.nextAt : earlier(nextAt, claim.nextAt)
@@ -94,16 +100,18 @@ interface Turn {
 async function claimTurn(
   tx: Transaction,
   parts: DispatcherParts,
-  after: bigint,
-  slots: number,
-  lows: ReadonlyMap<bigint, number>,
+  at: {
+    readonly after: bigint
+    readonly slots: number
+    readonly turns: number
+    readonly lows: ReadonlyMap<bigint, number>
+  },
   now: Date,
 ): Promise<Turn> {
   await enterLaunchGate(tx)
-  const jobs = await launchingJobs(tx, after, JOBS_PER_TURN)
+  const jobs = await launchingJobs(tx, at.after, JOBS_PER_TURN)
   const launchings = new Map(jobs.map(job => [job.job, launchingOf(job)]))
-  const ranges = rangesOf(jobs, launchings, slots, lows, now)
-  const claimed = await claimReady(tx, ranges)
+  const claimed = await claimShares(tx, wishesOf(jobs, launchings, at, now), at)
   const nextAts = [...launchings.values()].map(launching => nextReachAt(launching, now.getTime()))
   const turn = {
     claimed: claimed.length,
@@ -122,30 +130,51 @@ async function claimTurn(
   return { ...turn, ...launched, lows: newLows }
 }
 
-/** The reached ranges of the jobs with their shares of the slots, and no lower than was claimed before. */
-function rangesOf(
+/** What may be claimed of each job that has reached anything: its lanes with its share, and no lower than was claimed before. */
+function wishesOf(
   jobs: readonly LaunchingJob[],
   launchings: ReadonlyMap<bigint, Launching>,
-  slots: number,
-  lows: ReadonlyMap<bigint, number>,
+  { slots, turns, lows }: { slots: number; turns: number; lows: ReadonlyMap<bigint, number> },
   now: Date,
-): ClaimRange[] {
+): ClaimWish[] {
   const open = jobs
-    .map(job => ({ job, ranges: reachedRanges(launchings.get(job.job)!, now.getTime()) }))
-    .filter(({ ranges }) => ranges.length > 0)
+    .map(job => ({ job, lanes: reachedRanges(launchings.get(job.job)!, now.getTime()) }))
+    .filter(({ lanes }) => lanes.length > 0)
   const quotas = shareSlots(
     slots,
     open.map(({ job }) => job),
+    turns,
   )
-  return open.flatMap(({ job, ranges }, index) => {
-    const quota = quotas[index]!
-    if (quota === 0) return []
-    return ranges.map(range => {
-      // Only the last lane is claimed in order of place, so only it can be remembered.
-      const low = range === ranges.at(-1) ? Math.max(range.low, lows.get(job.job) ?? 0) : range.low
-      return { job: job.job, low, reached: range.reached, quota }
-    })
+  return open.map(({ job, lanes }, index) => {
+    // Only what has not been overdue is claimed in order of place, so only there a claim can be remembered.
+    const firstInOrder = Math.max(FIRST_PLACE + 1, launchings.get(job.job)!.overdue?.places ?? 0)
+    const remembered = lanes.map(({ low, reached }) => ({
+      low: low === firstInOrder ? Math.max(low, lows.get(job.job) ?? 0) : low,
+      reached,
+    }))
+    return { job: job.job, lanes: remembered, quota: quotas[index]! }
   })
+}
+
+/** Claims every job's share; what is left goes to those that may have more, beginning with another one each turn. */
+async function claimShares(
+  tx: Transaction,
+  wishes: readonly ClaimWish[],
+  { slots, turns }: { slots: number; turns: number },
+): Promise<Claimed[]> {
+  const shares = await claimReady(
+    tx,
+    wishes.filter(wish => wish.quota > 0),
+    slots,
+  )
+  const left = slots - shares.length
+  const claimed = new Map<bigint, number>()
+  for (const { job } of shares) claimed.set(job, (claimed.get(job) ?? 0) + 1)
+  const hungry = wishes.filter(wish => (claimed.get(wish.job) ?? 0) === wish.quota)
+  if (left === 0 || hungry.length === 0) return shares
+  const first = turns % hungry.length
+  const inTurn = [...hungry.slice(first), ...hungry.slice(0, first)].map(wish => ({ ...wish, quota: left }))
+  return [...shares, ...(await claimReady(tx, inTurn, left))]
 }
 
 /** Judges claimed operations, takes their live slots and moves them on; answers what is to be sent. */
@@ -161,17 +190,22 @@ async function launch(
   const flows = new Map<string, Flow>()
   const happenings: Happening[] = []
   const wanting: OperationRow[] = []
+  const take = (row: OperationRow, seen: 'launch' | 'resent') => {
+    happenings.push({ key: row, seen, node: parts.node })
+    if (flows.get(keyText(row)) === 'pull') happenings.push({ key: row, seen: 'away', flow: 'pull' })
+  }
   for (const row of due) {
     const subject = subjects.get(keyText(row))
     const flow = subject && flowOf(subject)
     if (flow) flows.set(keyText(row), flow)
-    if (row.status === 'QUEUED') continue
     const content = contents.get(row.job)!
-    if (!subject || !applies(content, subject)) happenings.push({ key: row, seen: 'refusedAtLaunch' })
-    else if (!flow)
-      happenings.push({ key: row, seen: 'unsupportedAtLaunch', description: 'No device carries this entity.' })
+    if (row.status === 'QUEUED') {
+      if (flow) take(row, 'resent')
+      else happenings.push({ key: row, seen: 'unreachable', description: NOT_CARRIED })
+    } else if (!subject || !applies(content, subject)) happenings.push({ key: row, seen: 'refusedAtLaunch' })
+    else if (!flow) happenings.push({ key: row, seen: 'unsupportedAtLaunch', description: NOT_CARRIED })
     else if (row.startedAt === null) wanting.push(row)
-    else happenings.push({ key: row, seen: 'launch' })
+    else take(row, 'launch')
   }
   const free = new Set(
     (
@@ -181,19 +215,19 @@ async function launch(
       )
     ).map(keyText),
   )
-  for (const row of wanting) happenings.push({ key: row, seen: free.has(keyText(row)) ? 'launch' : 'slotTaken' })
-  for (const row of due)
-    if (flows.get(keyText(row)) === 'pull') happenings.push({ key: row, seen: 'away', flow: 'pull' })
+  for (const row of wanting) {
+    if (free.has(keyText(row))) take(row, 'launch')
+    else happenings.push({ key: row, seen: 'slotTaken' })
+  }
 
   const { written } = await applyHappenings(tx, happenings, now, due)
-  const moved = new Map(written.map(row => [keyText(row), row]))
+  const moved = new Set(written.map(keyText))
   // A slot whose operation was cancelled under the claim would be held for ever.
   await freeLiveSlots(
     tx,
     wanting.filter(row => free.has(keyText(row)) && !moved.has(keyText(row))),
   )
-  const resent = due.filter(row => row.status === 'QUEUED' && !moved.has(keyText(row)))
-  const queued = [...written, ...resent].filter(row => row.status === 'QUEUED' && flows.has(keyText(row)))
+  const queued = written.filter(row => row.status === 'QUEUED')
   await armTimers(
     tx,
     queued.map(key => ({ key, dueAt: new Date(now.getTime() + SEND_TIMER_MS), duty: 'send', node: parts.node })),

@@ -36,6 +36,12 @@ export interface Happening {
   /** what is known of it in words, or which way it went */
   readonly description?: string
   readonly flow?: Flow
+  /** of a sender's report: the launch it is about, epoch ms */
+  readonly launchedAt?: number
+  /** the node that takes a request in hand, or that is said to have lost it */
+  readonly node?: number
+  /** of a hand-out: what was heard of since is not handed out again */
+  readonly silentSince?: Date
 }
 
 /** How the world answers a happening: taken (also where it changed nothing), filed as a stray, or nothing to answer to. */
@@ -88,6 +94,7 @@ export class OperationDraft {
   /** Applies a happening; throws where the lifecycle has no row for it. */
   apply(happening: Happening, now: Date): Answer {
     const { word, seen } = happening
+    if (isPast(happening, this.row, now)) return 'taken'
     const event = word
       ? nameWord(this.state(), this.rules, { resultCode: word.resultCode, steps: word.steps.length })
       : nameObservation(this.state(), this.rules, seen!)
@@ -111,7 +118,10 @@ export class OperationDraft {
     const { row, rules } = this
     const { word } = happening
     const between = this.state().phase === 'BETWEEN_ATTEMPTS'
-    if (decision.status !== row.status || decision.effects.length > 0 || event === 'handedOut') this.changed = true
+    const takenUp = event === 'handedOut' || (event === 'resent' && row.status === 'QUEUED')
+    if (decision.status !== row.status || decision.effects.length > 0 || takenUp) this.changed = true
+    if (decision.effects.includes('enqueue') || decision.effects.includes('retryLater')) row.sender = null
+    if (event === 'launch' || takenUp) row.sender = happening.node ?? null
     if (decision.effects.includes('keepSteps') && word) this.#keepWord(word, between, now)
 
     for (const effect of decision.effects) {
@@ -129,7 +139,7 @@ export class OperationDraft {
       row.launchedAt = now
       row.flow = null
     }
-    if (event === 'sent' || event === 'handedOut' || word) row.heardAt = now
+    if (event === 'sent' || event === 'handedOut' || word) row.heardAt = laterThan(row.heardAt, now)
     if (happening.flow && event !== 'stray') row.flow = happening.flow
     row.status = decision.status
     this.consequences.deadline = row.deadlineAt !== null && row.deadlineAt !== this.before.deadlineAt
@@ -240,6 +250,20 @@ export class EndedDraft {
     this.changed = true
     return 'taken'
   }
+}
+
+/** Whether what was seen is no longer so: it was about an earlier attempt or sender, or the operation has been heard of since. */
+function isPast({ seen, launchedAt, node, silentSince }: Happening, row: OperationRow, now: Date): boolean {
+  if (launchedAt !== undefined && row.launchedAt?.getTime() !== launchedAt) return true
+  if (seen === 'deadlineOver') return row.deadlineAt === null || row.deadlineAt > now
+  if (seen === 'senderLost') return node !== undefined && row.sender !== null && row.sender !== node
+  if (seen !== 'handedOut' || row.status !== 'IN_PROGRESS') return false
+  return silentSince !== undefined && row.heardAt !== null && row.heardAt > silentSince
+}
+
+/** Now, or just after the last sign: two signs in one millisecond are told apart, since the last sign guards what is written. */
+function laterThan(last: Date | null, now: Date): Date {
+  return last === null || last < now ? now : new Date(last.getTime() + 1)
 }
 
 function after(now: Date, spanMs: number): Date | null {

@@ -18,7 +18,11 @@ import type { OperationRequest } from './connector.ts'
 import { gathered } from './device-batch.ts'
 import { storedWindow } from './job-launching.ts'
 import { operationRequest } from './operation-dispatcher.ts'
+import type { Happening } from './operation-draft.ts'
 import { applyHappenings } from './operation-transitions.ts'
+
+/** A held call looks again this often: nobody wakes it when a window opens, a job is resumed or a hand-out was in vain. */
+const LOOK_AGAIN_MS = 5_000
 
 export interface Pending {
   /**
@@ -71,7 +75,8 @@ export function createPending(parts: PendingParts): Pending {
         listening.abort()
         return request
       }
-      const timedOut = clock.sleepUntil(new Date(until), AbortSignal.any([signal, listening.signal]))
+      const lookAt = Math.min(until, clock.now().getTime() + LOOK_AGAIN_MS)
+      const timedOut = clock.sleepUntil(new Date(lookAt), AbortSignal.any([signal, listening.signal]))
       await Promise.race([woken, timedOut])
       listening.abort()
       if (signal.aborted) return undefined
@@ -129,7 +134,9 @@ async function handOut(
     if (!gate || !isOpen(storedWindow(gate.window), now.getTime())) continue
     if (!chosen.has(candidate.device)) chosen.set(candidate.device, candidate)
   }
-  const happenings = [...chosen.values()].map(key => ({ key, seen: 'handedOut' as const, flow: 'pull' as const }))
+  const happenings = [...chosen.values()].map(
+    (key): Happening => ({ key, seen: 'handedOut', flow: 'pull', silentSince }),
+  )
   const { written } = await applyHappenings(tx, happenings, now)
   const handed = written.filter(row => row.status === 'IN_PROGRESS')
   const subjects = new Map((await readLaunchSubjects(tx, handed)).map(subject => [keyText(subject), subject]))

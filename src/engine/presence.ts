@@ -17,9 +17,17 @@ export interface Presence {
   disconnected(device: DeviceNumbers, connection: string): Promise<void>
   /** The device was heard of. */
   seen(device: DeviceNumbers): Promise<void>
-  /** Looks again at devices whose operations have just begun to wait: one that connected meanwhile is sent to at once. */
-  lookAgain(devices: readonly DeviceNumbers[]): Promise<void>
+  /**
+   * Looks again at devices whose operations have just begun to wait, because they were away at an instant: one that connected
+   * since is sent to at once.
+   */
+  lookAgain(devices: readonly DeviceNumbers[], awayAt: Date): Promise<void>
+  /** Records anew what is connected to this node, where others may have forgotten it. */
+  recordAgain(): Promise<void>
 }
+
+/** A connect is dated when it comes and seen when it is committed; the clocks of nodes differ a little. */
+const CONNECT_MARGIN_MS = 1_000
 
 export function createPresence(parts: {
   database: Database
@@ -29,11 +37,13 @@ export function createPresence(parts: {
 }): Presence {
   const { database, clock, node, onCommit } = parts
 
+  const held = new Map<bigint, DeviceNumbers & { readonly connection: string }>()
+
   const record = gathered(async (signs: readonly PresenceSign[]) => {
     const lastSigns = new Map<bigint, PresenceSign>()
     for (const sign of signs) {
-      // A mere sight must not hide that the device came or went in the same batch.
-      if (sign.sign !== 'seen' || !lastSigns.has(sign.entity)) lastSigns.set(sign.entity, sign)
+      const before = lastSigns.get(sign.entity)
+      if (before === undefined || outweighs(sign, before)) lastSigns.set(sign.entity, sign)
     }
     await recordPresence(database, [...lastSigns.values()])
     await wakeOperations([...lastSigns.values()].filter(sign => sign.sign === 'connected'))
@@ -43,6 +53,8 @@ export function createPresence(parts: {
   async function wakeOperations(devices: readonly DeviceNumbers[]): Promise<void> {
     const operations = await liveOperationsOf(database, devices)
     const happenings = operations.flatMap((operation): Happening[] => {
+      // A device that is to ask gets nothing by connecting.
+      if (operation.deviceFlow === 'pull') return []
       if (operation.status === 'WAITING_FOR_CONNECTION') return [{ key: operation, seen: 'connected' }]
       const overMqtt = operation.status === 'WAITING_FOR_ACK' && operation.flow === 'mqtt'
       return overMqtt ? [{ key: operation, seen: 'reconnected' }] : []
@@ -56,12 +68,28 @@ export function createPresence(parts: {
     record({ partition, entity, sign: kind, connection, node, at: clock.now() })
 
   return {
-    connected: (device, connection) => sign('connected', device, connection),
-    disconnected: (device, connection) => sign('disconnected', device, connection),
+    connected(device, connection) {
+      held.set(device.entity, { ...device, connection })
+      return sign('connected', device, connection)
+    },
+    disconnected(device, connection) {
+      if (held.get(device.entity)?.connection === connection) held.delete(device.entity)
+      return sign('disconnected', device, connection)
+    },
     seen: device => sign('seen', device, null),
-    async lookAgain(devices) {
-      const connected = await connectedAmongDevices(database, devices)
+    async lookAgain(devices, awayAt) {
+      const since = new Date(awayAt.getTime() - CONNECT_MARGIN_MS)
+      const connected = await connectedAmongDevices(database, devices, since)
       if (connected.length > 0) await wakeOperations(connected)
     },
+    async recordAgain() {
+      await Promise.all([...held.values()].map(device => sign('connected', device, device.connection)))
+    },
   }
+}
+
+/** Whether a later sign of a device replaces an earlier one: a mere sight never does, nor does the end of a connection already replaced. */
+function outweighs(later: PresenceSign, earlier: PresenceSign): boolean {
+  if (later.sign === 'seen') return false
+  return later.sign === 'connected' || earlier.sign !== 'connected' || earlier.connection === later.connection
 }

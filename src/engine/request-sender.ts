@@ -6,19 +6,45 @@ import type { Logger } from 'pino'
 import type { Flow } from '../domain/flow.ts'
 import { type OperationKey, parseOperationId } from '../domain/identity.ts'
 import { keyText } from '../store/operations.ts'
+import type { Clock } from './clock.ts'
 import type { Connector, DeviceMessage, OperationRequest, SendReport } from './connector.ts'
 import type { Word } from './operation-draft.ts'
 import type { OperationGatherer } from './operation-gatherer.ts'
+
+/** One launch of an operation. */
+export interface Launch extends OperationKey {
+  readonly launchedAt: Date | null
+}
 
 export interface RequestSender {
   /** How many requests can be taken now. */
   capacity(): number
   /** Sends each request by its way. */
-  send(requests: readonly (OperationRequest & { readonly flow: Flow })[]): void
-  /** Whether this node is still busy sending an operation's request. */
-  isSending(key: OperationKey): boolean
+  send(requests: readonly RoutedRequest[]): void
+  /** Whether this node is still busy with a launch: sending it, or writing down what came of that. */
+  isSending(launch: Launch): boolean
+  /** Takes no more; what cannot be sent any more is given back. */
   stop(graceMs: number): Promise<void>
 }
+
+export type RoutedRequest = OperationRequest & { readonly flow: Flow }
+
+export interface RequestSenderParts {
+  readonly connectors: readonly Connector[]
+  readonly gatherer: OperationGatherer
+  readonly clock: Clock
+  readonly log: Logger
+  readonly node: number
+  /** called once it is written that a device is not there */
+  readonly onAway: (request: RoutedRequest, handedAt: Date) => void
+  /** most requests that one turn may take, however much the connectors could */
+  readonly claimMax?: number
+  /** most requests in hand that have not left: a host that takes no more must not draw a whole job here */
+  readonly inHandMax?: number
+}
+
+/** How long what was not sent waits before it is given back, so that a full host is not asked again at once. */
+const GIVE_BACK_MS = 1_000
 
 /** The word in a device's message. */
 export function wordOf(message: DeviceMessage): Word {
@@ -31,56 +57,91 @@ export function wordOf(message: DeviceMessage): Word {
   }
 }
 
-/** `claimMax` bounds what one turn may take, however much the connectors could. */
-export function createRequestSender(
-  connectors: readonly Connector[],
-  gatherer: OperationGatherer,
-  log: Logger,
-  claimMax = 500,
-): RequestSender {
+export function createRequestSender(parts: RequestSenderParts): RequestSender {
+  const { connectors, gatherer, clock, log, node, onAway, claimMax = 500, inHandMax = 2_000 } = parts
   const byFlow = new Map(connectors.map(connector => [connector.flow, connector]))
-  const sending = new Set<string>()
+  const inHand = new Map<string, number>()
+  const givingBack = new Set<Promise<void>>()
+  const stopping = new AbortController()
 
-  function onReport(request: OperationRequest & { readonly flow: Flow }, report: SendReport): void {
-    const { key, flow } = request
-    if (report.seen === 'answered') {
-      sending.delete(keyText(key))
-      const answered = parseOperationId(report.message.operationId)
-      if (!answered || keyText(answered) !== keyText(key)) {
-        log.debug({ operation: request.id }, 'a device answered for another operation in its exchange')
-        gatherer.report({ key, word: { steps: [] } })
-        return
-      }
-      gatherer.report({ key, word: wordOf(report.message) })
-      return
-    }
-    if (report.seen !== 'sent') sending.delete(keyText(key))
-    // Its send timer finds it in nobody's hands and gives it back.
-    if (report.seen === 'notSent') return
-    gatherer.report({
-      key,
+  function take(request: RoutedRequest): void {
+    const text = launchText(request.key, request.launchedAt)
+    inHand.set(text, (inHand.get(text) ?? 0) + 1)
+  }
+
+  function letGo(request: RoutedRequest): void {
+    const text = launchText(request.key, request.launchedAt)
+    const left = (inHand.get(text) ?? 0) - 1
+    if (left > 0) inHand.set(text, left)
+    else inHand.delete(text)
+  }
+
+  /** A request leaves this node's hands by its first report, once that is written. */
+  async function onReport(request: RoutedRequest, report: SendReport, isFirst: boolean, handedAt: Date): Promise<void> {
+    if (report.seen === 'notSent') return await giveBackLater(request)
+    const written = report.seen === 'answered' ? await answer(request, report.message) : await observe(request, report)
+    if (isFirst) letGo(request)
+    if (written && report.seen === 'away') onAway(request, handedAt)
+  }
+
+  function observe(request: RoutedRequest, report: Exclude<SendReport, { seen: 'answered' | 'notSent' }>) {
+    return gatherer.report({
+      key: request.key,
       seen: report.seen,
-      flow,
+      flow: request.flow,
+      launchedAt: request.launchedAt,
       ...('description' in report && { description: report.description }),
     })
-    if (report.seen === 'sent') sending.delete(keyText(key))
+  }
+
+  /** An answer that is for another operation, or that cannot be stored, still acknowledges. */
+  async function answer({ key, id }: RoutedRequest, message: DeviceMessage): Promise<boolean> {
+    const answered = parseOperationId(message.operationId)
+    if (answered && keyText(answered) === keyText(key)) {
+      if (await gatherer.report({ key, word: wordOf(message) })) return true
+    } else log.debug({ operation: id }, 'a device answered for another operation in its exchange')
+    return await gatherer.report({ key, word: { steps: [] } })
+  }
+
+  async function giveBackLater(request: RoutedRequest): Promise<void> {
+    const given = clock
+      .sleepUntil(new Date(clock.now().getTime() + GIVE_BACK_MS), stopping.signal)
+      .then(() => gatherer.report({ key: request.key, seen: 'senderLost', node, launchedAt: request.launchedAt }))
+      .then(() => letGo(request))
+    givingBack.add(given)
+    await given
+    givingBack.delete(given)
   }
 
   return {
     // A connector without room must not stop the others: what is claimed for it waits there for its turn or comes back.
-    capacity: () => Math.min(claimMax, Math.max(0, ...connectors.map(connector => connector.capacity()))),
+    capacity() {
+      const room = Math.max(0, ...connectors.map(connector => connector.capacity()))
+      return Math.max(0, Math.min(claimMax, room, inHandMax - inHand.size))
+    },
     send(requests) {
-      for (const request of requests) sending.add(keyText(request.key))
+      const handedAt = clock.now()
+      for (const request of requests) take(request)
       for (const [flow, group] of Map.groupBy(requests, request => request.flow)) {
+        const routed = new Map(group.map(request => [request.id, request]))
+        const heardOf = new Set<string>()
+        const report = ({ id }: OperationRequest, each: SendReport) => {
+          const isFirst = !heardOf.has(id)
+          heardOf.add(id)
+          void onReport(routed.get(id)!, each, isFirst, handedAt)
+        }
         const connector = byFlow.get(flow)
-        if (connector) connector.send(group, (request, report) => onReport({ ...request, flow }, report))
-        else
-          for (const request of group) onReport(request, { seen: 'unreachable', description: `no ${flow} connector` })
+        if (connector) connector.send(group, report)
+        else for (const request of group) report(request, { seen: 'unreachable', description: `no ${flow} connector` })
       }
     },
-    isSending: key => sending.has(keyText(key)),
+    isSending: ({ launchedAt, ...key }) => launchedAt !== null && inHand.has(launchText(key, launchedAt.getTime())),
     async stop(graceMs) {
       await Promise.all(connectors.map(connector => connector.stop(graceMs)))
+      stopping.abort()
+      await Promise.all(givingBack)
     },
   }
 }
+
+const launchText = (key: OperationKey, launchedAt: number) => `${keyText(key)}@${launchedAt}`

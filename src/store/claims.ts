@@ -52,11 +52,11 @@ export function launchingJobs(db: Queryable, after: bigint, limit: number): Prom
   return db.run(launching, [after, limit])
 }
 
-/** A range of places of a job, `low` included and `reached` not, and how many of it may be claimed. */
-export interface ClaimRange {
+/** What may be claimed of a job: at most `quota` over its lanes, of which there are at most three, in their order. */
+export interface ClaimWish {
   readonly job: bigint
-  readonly low: number
-  readonly reached: number
+  /** ranges of places, `low` included and `reached` not */
+  readonly lanes: readonly { readonly low: number; readonly reached: number }[]
   readonly quota: number
 }
 
@@ -65,27 +65,38 @@ export interface Claimed extends OperationKey {
   place: number
 }
 
-const claim = statement<Claimed, [bigint[], number[], number[], number[]]>(
+const LANES = [1, 2, 3]
+
+const laneSql = (lane: number) => `
+           select lane.ctid from (
+             select c.ctid from operation_ready c
+              where c.job = w.job and c.place >= w.low${lane} and c.place < w.reached${lane}
+              order by c.place limit w.quota for update skip locked) lane`
+
+const claim = statement<Claimed, [bigint[], number[], ...number[][], number]>(
   'claims_claim',
   `delete from operation_ready r
     where r.ctid = any(array(
       select next.ctid
-        from unnest($1::bigint[], $2::int[], $3::int[], $4::int[]) as w(job, low, reached, quota)
+        from unnest($1::bigint[], $2::int[], ${LANES.map(lane => `$${lane * 2 + 1}::int[], $${lane * 2 + 2}::int[]`).join(', ')})
+          as w(job, quota, ${LANES.map(lane => `low${lane}, reached${lane}`).join(', ')})
        cross join lateral (
-         select c.ctid from operation_ready c
-          where c.job = w.job and c.place >= w.low and c.place < w.reached
-          order by c.place limit w.quota for update skip locked) next))
+         select lanes.ctid from (${LANES.map(laneSql).join(' union all ')}) lanes limit w.quota) next
+       limit $${LANES.length * 2 + 3}))
    returning r.job, r.place, r.partition, r.entity`,
 )
 
-/** Takes the next places of each range; what another node is taking is passed over. */
-export function claimReady(db: Queryable, ranges: readonly ClaimRange[]): Promise<Claimed[]> {
-  if (ranges.length === 0) return Promise.resolve([])
+/** Takes the next places of each job, in the order given and at most `limit` in all; what another node is taking is passed over. */
+export function claimReady(db: Queryable, wishes: readonly ClaimWish[], limit: number): Promise<Claimed[]> {
+  if (wishes.length === 0) return Promise.resolve([])
   return db.run(claim, [
-    ranges.map(range => range.job),
-    ranges.map(range => range.low),
-    ranges.map(range => range.reached),
-    ranges.map(range => range.quota),
+    wishes.map(wish => wish.job),
+    wishes.map(wish => wish.quota),
+    ...LANES.flatMap(lane => [
+      wishes.map(wish => wish.lanes[lane - 1]?.low ?? 0),
+      wishes.map(wish => wish.lanes[lane - 1]?.reached ?? 0),
+    ]),
+    limit,
   ])
 }
 
@@ -93,26 +104,33 @@ const enqueue = statement<unknown, [bigint[], number[], number[], bigint[]]>(
   'claims_enqueue',
   `insert into operation_ready (job, place, partition, entity)
    select * from unnest($1::bigint[], $2::int[], $3::smallint[], $4::bigint[])
-   on conflict do nothing`,
+   on conflict (job, place, partition, entity) do update set place = excluded.place`,
 )
 
-/** Makes operations ready at places. */
+/**
+ * Makes operations ready at places. A row that is there already is written again, so that it is ours until the commit: a claim that
+ * still sees the operation as it was would take it away, and nobody would bring it back.
+ */
 export async function enqueueReady(db: Queryable, ready: readonly Claimed[]): Promise<void> {
   if (ready.length === 0) return
   const [jobs, partitions, entities] = keyArrays(ready)
   await db.run(enqueue, [jobs, ready.map(each => each.place), partitions, entities])
 }
 
-const firstReady = statement<{ job: bigint; place: number }, [bigint[]]>(
+const firstReady = statement<{ job: bigint; place: number }, [bigint[], number]>(
   'claims_first_ready',
   `select w.job, first.place from unnest($1::bigint[]) as w(job)
-    cross join lateral (select min(place) as place from operation_ready r where r.job = w.job) first
+    cross join lateral (select min(place) as place from operation_ready r where r.job = w.job and r.place > $2) first
     where first.place is not null`,
 )
 
-/** The lowest place still ready of each job. */
-export async function firstReadyPlaces(db: Queryable, jobs: readonly bigint[]): Promise<Map<bigint, number>> {
-  const rows = await db.run(firstReady, [[...jobs]])
+/** The lowest place after one that is still ready, of each job. */
+export async function firstReadyPlaces(
+  db: Queryable,
+  jobs: readonly bigint[],
+  after: number,
+): Promise<Map<bigint, number>> {
+  const rows = await db.run(firstReady, [[...jobs], after])
   return new Map(rows.map(row => [row.job, row.place]))
 }
 

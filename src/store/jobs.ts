@@ -226,7 +226,7 @@ export async function dueJobs(db: Queryable, now: Date, limit: number): Promise<
 
 const nextDue = statement<{ dueAt: Date | null }, []>(
   'jobs_next_due',
-  `select least(min(start_at) filter (where status = 'SCHEDULED'),
+  `select least(min(start_at) filter (where status = 'SCHEDULED' and unresolved = '[]'),
                 min(stop_at) filter (where status in ('IN_PROGRESS', 'PAUSED'))) as "dueAt"
      from job where status in ('SCHEDULED', 'IN_PROGRESS', 'PAUSED')`,
 )
@@ -246,6 +246,16 @@ const unresolved = statement<{ job: bigint }, [Date, number]>(
 /** Jobs whose target is to be resolved now: a task's only when it starts. */
 export async function unresolvedJobs(db: Queryable, now: Date, limit: number): Promise<bigint[]> {
   return (await db.run(unresolved, [now, limit])).map(row => row.job)
+}
+
+const spreading = statement<{ job: bigint }, [bigint, number]>(
+  'jobs_spreading',
+  `select job from job where status = 'IN_PROGRESS' and spread_ms > 0 and job > $1 order by job limit $2`,
+)
+
+/** Jobs in progress whose operations are spread over time, after a job number, in job order. */
+export async function spreadingJobs(db: Queryable, after: bigint, limit: number): Promise<bigint[]> {
+  return (await db.run(spreading, [after, limit])).map(row => row.job)
 }
 
 const cancelling = statement<{ job: bigint; status: JobStatus }, [number]>(

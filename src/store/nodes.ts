@@ -34,11 +34,21 @@ export async function buryNodes(db: Queryable, before: Date): Promise<void> {
   await db.run(bury, [before])
 }
 
-const leave = statement<unknown, [number]>('nodes_leave', 'delete from node where node = $1')
+const last = statement<{ at: Date | null }, []>('nodes_last', 'select max(heartbeat_at) as at from node')
 
-/** Takes a node out that stops in order. */
-export async function removeNode(db: Queryable, node: number): Promise<void> {
-  await db.run(leave, [node])
+/** When any node was last heard of, or null where none ever was. */
+export async function lastHeartbeatAt(db: Queryable): Promise<Date | null> {
+  return (await db.run(last, []))[0]!.at
+}
+
+const retire = statement<unknown, [number, Date]>(
+  'nodes_retire',
+  'update node set heartbeat_at = least(heartbeat_at, $2) where node = $1',
+)
+
+/** Counts a node that stops in order as silent since an instant. Its row stays, as the trace of when the service last ran. */
+export async function retireNode(db: Queryable, node: number, silentSince: Date): Promise<void> {
+  await db.run(retire, [node, silentSince])
 }
 
 /** Channel on which nodes wake each other: the waking node, then devices (hexadecimal) for which something waits. */

@@ -56,6 +56,8 @@ export interface DeviceOperation extends OperationKey {
   heardAt: Date | null
   devicePartition: number
   device: bigint
+  /** as provisioned */
+  deviceFlow: string | null
 }
 
 const live = statement<DeviceOperation, [number[], bigint[]]>(
@@ -69,8 +71,9 @@ const live = statement<DeviceOperation, [number[], bigint[]]>(
        join entity e on e.device = d.entity and e.device_partition = d.partition
    )
    select o.job, o.partition, o.entity, o.status, o.flow, o.heard_at as "heardAt",
-          c.device_partition as "devicePartition", c.device
+          c.device_partition as "devicePartition", c.device, d.flow as "deviceFlow"
      from carried c
+     join entity d on d.partition = c.device_partition and d.entity = c.device
      join operation_live l on l.partition = c.partition and l.entity = c.entity
      join operation o on o.job = l.job and o.partition = l.partition and o.entity = l.entity
     where o.status in ('WAITING_FOR_CONNECTION', 'WAITING_FOR_ACK', 'IN_PROGRESS')`,

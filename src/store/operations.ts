@@ -46,6 +46,8 @@ export interface OperationRow extends OperationKey, OperationDetail {
   launchedAt: Date | null
   heardAt: Date | null
   deadlineAt: Date | null
+  /** the node that has the request in hand, while QUEUED */
+  sender: number | null
 }
 
 /** Key arrays, as every statement on hot tables takes them. */
@@ -61,7 +63,8 @@ export function keyText(key: OperationKey): string {
 const readOpen = statement<OperationRow, [bigint[], number[], bigint[]]>(
   'operations_read_open',
   `select o.job, o.partition, o.entity, o.status, o.attempt, o.flow, o.started_at as "startedAt",
-          o.launched_at as "launchedAt", o.heard_at as "heardAt", o.deadline_at as "deadlineAt", d.parameters, d.steps, d.attempts, d.messages, d.description
+          o.launched_at as "launchedAt", o.heard_at as "heardAt", o.deadline_at as "deadlineAt", o.sender,
+          d.parameters, d.steps, d.attempts, d.messages, d.description
      from unnest($1::bigint[], $2::smallint[], $3::bigint[]) as k(job, partition, entity)
      join operation o on o.job = k.job and o.partition = k.partition and o.entity = k.entity
      left join operation_detail d on d.job = k.job and d.partition = k.partition and d.entity = k.entity`,
@@ -94,17 +97,18 @@ const update = statement<
     (Date | null)[],
     (Date | null)[],
     (Date | null)[],
+    (number | null)[],
   ]
 >(
   'operations_update',
   `update operation o
       set status = i.status, attempt = i.attempt, flow = i.flow, started_at = i.started_at, launched_at = i.launched_at,
-          heard_at = i.heard_at, deadline_at = i.deadline_at
+          heard_at = i.heard_at, deadline_at = i.deadline_at, sender = i.sender
      from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::operation_status[], $5::smallint[], $6::operation_status[],
                  $7::smallint[], $8::operation_flow[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[],
-                 $12::timestamptz[], $13::timestamptz[])
+                 $12::timestamptz[], $13::timestamptz[], $14::int[])
        as i(job, partition, entity, expected, expected_attempt, status, attempt, flow, started_at, launched_at, heard_at,
-            deadline_at, expected_heard_at)
+            deadline_at, expected_heard_at, sender)
     where o.job = i.job and o.partition = i.partition and o.entity = i.entity
       and o.status = i.expected and o.attempt = i.expected_attempt
       and o.heard_at is not distinct from i.expected_heard_at
@@ -129,6 +133,7 @@ export async function updateOperations(db: Queryable, changes: readonly Operatio
     changes.map(({ after }) => after.heardAt),
     changes.map(({ after }) => after.deadlineAt),
     changes.map(({ before }) => before.heardAt),
+    changes.map(({ after }) => after.sender),
   ])
 }
 

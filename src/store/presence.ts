@@ -47,25 +47,30 @@ export async function recordPresence(db: Queryable, signs: readonly PresenceSign
   ])
 }
 
-const forget = statement<unknown, [number[]]>(
+const forget = statement<unknown, [Date]>(
   'presence_forget_nodes',
-  `update presence set mqtt_node = null, mqtt_connection = null where mqtt_node is not null and mqtt_node <> all($1::int[])`,
+  `update presence set mqtt_node = null, mqtt_connection = null
+    where mqtt_node is not null and mqtt_node not in (select node from node where heartbeat_at > $1)`,
 )
 
-/** Ends the connections that dead nodes held, given the living ones. */
-export async function forgetConnectionsOfOthers(db: Queryable, livingNodes: readonly number[]): Promise<void> {
-  await db.run(forget, [[...livingNodes]])
+/** Ends the connections held by nodes that have been silent since an instant. One statement, so that a node that has just come is seen. */
+export async function forgetConnectionsOfDead(db: Queryable, silentSince: Date): Promise<void> {
+  await db.run(forget, [silentSince])
 }
 
-const connectedAmong = statement<{ partition: number; entity: bigint }, [number[], bigint[]]>(
+const connectedAmong = statement<{ partition: number; entity: bigint }, [number[], bigint[], Date]>(
   'presence_connected_among',
   `select p.partition, p.entity from unnest($1::smallint[], $2::bigint[]) as d(partition, entity)
      join presence p on p.partition = d.partition and p.entity = d.entity
-    where p.mqtt_connection is not null`,
+    where p.mqtt_connection is not null and p.connected_at >= $3`,
 )
 
-/** Those of the devices that are connected over MQTT now. */
-export function connectedAmongDevices(db: Queryable, devices: readonly DeviceNumbers[]): Promise<DeviceNumbers[]> {
+/** Those of the devices that have connected over MQTT since an instant, and are still connected. */
+export function connectedAmongDevices(
+  db: Queryable,
+  devices: readonly DeviceNumbers[],
+  since: Date,
+): Promise<DeviceNumbers[]> {
   if (devices.length === 0) return Promise.resolve([])
-  return db.run(connectedAmong, [devices.map(device => device.partition), devices.map(device => device.entity)])
+  return db.run(connectedAmong, [devices.map(device => device.partition), devices.map(device => device.entity), since])
 }

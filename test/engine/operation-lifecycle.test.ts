@@ -72,7 +72,8 @@ async function operationIn(phase: OperationPhase, attempt: number, ackTimeout: n
   const launched = phase !== 'PENDING'
   await database.query(sql`
     update operation set status = ${status}::operation_status, attempt = ${attempt}, flow = 'http',
-           started_at = ${launched ? EPOCH : null}::timestamptz, launched_at = ${launched ? EPOCH : null}::timestamptz
+           started_at = ${launched ? EPOCH : null}::timestamptz, launched_at = ${launched ? EPOCH : null}::timestamptz,
+           deadline_at = ${launched ? EPOCH : null}::timestamptz
      where job = ${job.job}`)
   const counter: Partial<Record<OperationStatus, string>> = {
     QUEUED: 'pending_execution',
