@@ -29,3 +29,4 @@ create table delivery (
 create index delivery_job on delivery (job, channel);
 create index delivery_organization on delivery (organization, created_at, delivery);
 create index delivery_state on delivery (organization, state, created_at, delivery);
+create index delivery_open on delivery (created_at, delivery) where state = 'OPEN';

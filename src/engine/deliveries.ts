@@ -18,7 +18,9 @@ import {
   type LoggedDelivery,
   lockDelivery,
   type NewDelivery,
+  type OpenDelivery,
   readDelivery,
+  readOpenDeliveries,
   reopenDelivery,
 } from '../store/deliveries.ts'
 import type { DeliveryQueue, QueuedDelivery } from '../store/delivery-queue.ts'
@@ -97,6 +99,24 @@ export function repeatDelivery(
     }
     return readDelivery(tx, organization, delivery)
   })
+}
+
+const enteredAtOnce = 1_000
+const beforeAll = { createdAt: new Date(0), delivery: '00000000-0000-0000-0000-000000000000' }
+
+/**
+ * Enters every open delivery that the queue does not hold, as after a restore of the log alone. What it holds is left as it is; what
+ * was repeated may be entered twice, and is then dropped when it has been delivered.
+ */
+export async function reenterDeliveries(database: Database, queue: DeliveryQueue): Promise<void> {
+  for (let after: Pick<OpenDelivery, 'createdAt' | 'delivery'> | undefined = beforeAll; after; ) {
+    const from: Pick<OpenDelivery, 'createdAt' | 'delivery'> = after
+    after = await database.transaction(async tx => {
+      const open = await readOpenDeliveries(tx, from, enteredAtOnce)
+      await queue.enter(tx, open.map(queued))
+      return open.length < enteredAtOnce ? undefined : open.at(-1)
+    })
+  }
 }
 
 const calls = (job: StoredJob) => job.request.callback !== ''

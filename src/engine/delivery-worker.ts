@@ -61,7 +61,7 @@ interface Attempted {
 
 /** Makes the worker, not yet started. Its stop waits for attempts under way, aborts them after 5 s, and logs them all. */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
-  const { database, queue, clock, log, concurrency = 64, perReceiver = 4 } = options
+  const { database, queue, clock, log, concurrency = 200, perReceiver = 8 } = options
   const underWay = new Set<Promise<void>>()
   let attempted: Attempted[] = []
   let recording: Promise<void> = Promise.resolve()

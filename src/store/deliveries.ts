@@ -79,6 +79,30 @@ export async function insertDeliveries(
   return new Set(rows.map(row => row.delivery))
 }
 
+/** Where a walk over open deliveries stands. */
+export interface OpenDelivery {
+  delivery: string
+  job: bigint
+  channel: DeliveryChannel
+  host: string
+  createdAt: Date
+}
+
+const open = statement<OpenDelivery, [Date, string, number]>(
+  'deliveries_open',
+  `select delivery, job, channel, host, created_at as "createdAt" from delivery
+    where state = 'OPEN' and (created_at, delivery) > ($1, $2) order by created_at, delivery limit $3`,
+)
+
+/** Open deliveries in the order of their making, after the one given. */
+export function readOpenDeliveries(
+  tx: Transaction,
+  after: Pick<OpenDelivery, 'createdAt' | 'delivery'>,
+  limit: number,
+): Promise<OpenDelivery[]> {
+  return tx.run(open, [after.createdAt, after.delivery, limit])
+}
+
 /** What an attempt needs. */
 export interface DueDelivery {
   delivery: string

@@ -3,9 +3,9 @@
  * transaction that causes them. It holds only what is to be done; what was done is in the log of deliveries. An entry never fails
  * there: a failed one would block its key for ever.
  */
-import { type Job, PgBoss } from 'pg-boss'
+import { PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
-import type { Database, Transaction } from './database.ts'
+import { type Database, sqlState, type Transaction } from './database.ts'
 import { statement } from './statement.ts'
 
 /** How attempts follow one another: the pause doubles, give or take, from the first to the longest. Whole seconds, at least one. */
@@ -73,12 +73,32 @@ const retriesWithoutEnd = 1_000_000
 const lock = statement<unknown, [number]>('delivery_queue_lock', 'select pg_advisory_xact_lock($1)')
 const announce = statement<unknown, []>('delivery_queue_announce', `select pg_notify('${DELIVERY_CHANNEL}', '')`)
 
+/**
+ * Before the server has counted a table that has just grown, it plans a claim as loops within loops: 20,000 entries took longer than 30
+ * seconds. Without them it is 45 ms, and 12 ms where the only group is busy.
+ */
+const withoutNestedLoops = statement<unknown, []>(
+  'delivery_queue_without_nested_loops',
+  `select set_config('enable_nestloop', 'off', true)`,
+)
+
 /** What pg-boss takes as its database, within a transaction or without one. */
 type QueueDatabase = Pick<Database, 'executeSql'>
 
 /** pg-boss counts in numbers: our int8 would not go through its JSON. */
 function withPlainNumbers(db: QueueDatabase): QueueDatabase {
   return { executeSql: async (text, values) => ({ rows: (await db.executeSql(text, values)).rows.map(plainNumbers) }) }
+}
+
+/** Tells of errors that pg-boss keeps to itself. */
+function noticing(db: QueueDatabase, onError: (error: unknown) => void): QueueDatabase {
+  return {
+    executeSql: (text, values) =>
+      db.executeSql(text, values).catch((error: unknown) => {
+        onError(error)
+        throw error
+      }),
+  }
 }
 
 function plainNumbers(row: Record<string, unknown>): Record<string, unknown> {
@@ -156,11 +176,26 @@ export async function openDeliveryQueue({
     enter: (tx, deliveries) => insert(tx, deliveries, ({ delivery }) => ({ id: delivery })),
     enterAgain: (tx, deliveries, afterSeconds) => insert(tx, deliveries, () => ({ startAfter: afterSeconds })),
     async claim(limit, perGroup) {
-      const found: Job<{ delivery: string }>[] = await boss.fetch<{ delivery: string }>(queueName, {
-        batchSize: limit,
-        groupConcurrency: perGroup,
-      })
-      return found.map(({ id, retryCount, data }) => ({ id, retryCount, delivery: data.delivery }))
+      let overtaken = false
+      const fetch = (tx: Transaction) =>
+        boss.fetch<{ delivery: string }>(queueName, {
+          batchSize: limit,
+          groupConcurrency: perGroup,
+          db: noticing(withPlainNumbers(tx), error => {
+            overtaken = sqlState(error) === '23505'
+          }),
+        })
+      try {
+        const found = await database.transaction(async tx => {
+          await tx.run(withoutNestedLoops, [])
+          return fetch(tx)
+        })
+        return found.map(({ id, retryCount, data }) => ({ id, retryCount, delivery: data.delivery }))
+      } catch (error) {
+        // Another process took an entry of the same key a moment ago.
+        if (overtaken) return []
+        throw error
+      }
     },
     async settle(tx, done, again) {
       const db = withPlainNumbers(tx)

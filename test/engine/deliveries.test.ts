@@ -7,7 +7,7 @@ import { jobId } from '../../src/domain/identity.ts'
 import type { JobRequest } from '../../src/domain/job.ts'
 import { createClock } from '../../src/engine/clock.ts'
 import type { SendDelivery } from '../../src/engine/connector.ts'
-import { createDeliveryEnqueuer, repeatDelivery } from '../../src/engine/deliveries.ts'
+import { createDeliveryEnqueuer, reenterDeliveries, repeatDelivery } from '../../src/engine/deliveries.ts'
 import {
   createDeliveryWorker,
   type DeliveryWorker,
@@ -117,6 +117,12 @@ function enqueuer(through: DeliveryQueue = queue, hosts: { mailHost?: string; tr
 
 const start = (...jobs: StoredJob[]) => database.transaction(tx => enqueuer().started(tx, jobs, new Date()))
 const finish = (...jobs: StoredJob[]) => database.transaction(tx => enqueuer().finished(tx, jobs, new Date()))
+
+/** Nothing that one test left open is for the next. */
+async function forget(): Promise<void> {
+  await database.query(sql`delete from pgboss.job`)
+  await database.query(sql`delete from delivery`)
+}
 
 interface RunningOptions extends Partial<DeliveryWorkerOptions> {
   attemptMs?: number
@@ -377,13 +383,13 @@ describe('a receiver that refuses', () => {
   test('delays only itself: a hundred silent deliveries leave the others as quick as ever', async () => {
     const [dead, live] = [await createCallbackReceiver(), await createCallbackReceiver()]
     dead.answer(() => {})
-    runWorker({ attemptMs: 20_000, concurrency: 8 })
+    runWorker({ attemptMs: 20_000, concurrency: 8, perReceiver: 4 })
     await start(...(await jobsWith(dead.url, 100)))
     await dead.hears(4)
     await start(...(await jobsWith(live.url, 20)))
     await live.hears(20)
     expect(dead.heard).toHaveLength(4)
-    await database.query(sql`delete from pgboss.job where state < 'completed'`)
+    await forget()
   })
 })
 
@@ -399,6 +405,27 @@ describe('deliveries survive', () => {
     runWorker()
     const heard = await receiver.hears(1)
     expect(heard[0]?.path).toBe('/jobStarted')
+  })
+
+  test('a queue that was lost: what is open in the log is entered again, and nothing else', async () => {
+    await forget()
+    const receiver = await createCallbackReceiver()
+    const [open, told] = [await jobWith(receiver.url), await jobWith(receiver.url)]
+    await start(told)
+    const worker = runWorker()
+    await receiver.hears(1)
+    await worker.stop()
+    await start(open)
+    await finish(ended(open))
+    await database.query(sql`delete from pgboss.job`)
+    await reenterDeliveries(database, queue)
+    await reenterDeliveries(database, queue)
+    runWorker()
+    const heard = await receiver.hears(3)
+    expect(heard.slice(1).map(({ body, path }) => [JSON.parse(body).job.id, path])).toEqual([
+      [jobId(open.job), '/jobStarted'],
+      [jobId(open.job), '/jobFinished'],
+    ])
   })
 
   test('a process that died in the middle of an attempt: its claim is taken over', async () => {
@@ -475,7 +502,7 @@ describe('a delivery', () => {
     const worker = runWorker()
     const log = await logged(worker, () => read(job, 'mail', 'jobFinished'))
     expect(log).toMatchObject({ state: 'OPEN', lastError: 'mail is not configured' })
-    await database.query(sql`delete from pgboss.job where state < 'completed'`)
+    await forget()
   })
 
   test('leaves the queue with its organization', async () => {
@@ -488,6 +515,23 @@ describe('a delivery', () => {
     expect(waiting).toEqual([])
     expect(receiver.heard).toEqual([])
   })
+})
+
+test('a queue that has just grown to ten thousand is claimed from without delay', async () => {
+  const fresh = await createTestDatabase({ statementTimeoutMs: 3_000 })
+  onTestFinished(() => fresh.close())
+  const grown = await openDeliveryQueue({ database: fresh.database, log: silentLog, supervise: false, pauses })
+  const entry = (n: number) => ({
+    delivery: deliveryId(BigInt(n), 'callback', 'jobStarted'),
+    key: `${n}`,
+    group: 'one',
+  })
+  for (let n = 0; n < 10_000; n += 2_000) {
+    const entries = Array.from({ length: 2_000 }, (_, index) => entry(n + index))
+    await fresh.database.transaction(tx => grown.enter(tx, entries))
+  }
+  expect(await grown.claim(50, 4)).toHaveLength(4)
+  await grown.stop()
 })
 
 test('many processes may open the queue of a new database at the same time', async () => {
