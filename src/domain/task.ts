@@ -77,5 +77,6 @@ export interface TaskChange {
   readonly description?: string
   readonly active?: boolean
   readonly schedule?: TaskSchedule['source']
-  readonly request?: JobRequest
+  /** the template after the change, of the one before; throws a DroverError where they do not fit */
+  readonly request?: (before: JobRequest) => JobRequest
 }

@@ -115,7 +115,7 @@ export function createTasks({ database, now, nextNumber, findType, judgeParamete
         const found = await locked(tx, caller, id)
         found.state = decideTaskOrRefuse(found.state, 'change')
         Object.assign(found, words)
-        if (request) found.request = await judged(tx, caller, request)
+        if (request) found.request = await judged(tx, caller, request(found.request))
         if (schedule !== undefined) found.schedule = schedule
         if (active !== undefined) {
           found.state = decideTaskOrRefuse(found.state, active ? 'activate' : 'deactivate')

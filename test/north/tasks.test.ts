@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest'
+import { readParameters } from '../../src/contract/device-parameters.ts'
+import type { TaskView } from '../../src/contract/task.ts'
+import { createTasks } from '../../src/engine/tasks.ts'
+import { jobRoutes } from '../../src/north/jobs.ts'
+import { taskRoutes } from '../../src/north/tasks.ts'
+import { sql } from '../../src/store/statement.ts'
+import { testDatabase } from '../database.ts'
+import { createWorkbench, EPOCH } from '../engine/workbench.ts'
+import { openDoor } from './door.ts'
+
+const { database } = await testDatabase()
+const workbench = await createWorkbench(database)
+await workbench.provision(['d1', 'd2', 'd3'], { tags: ['all'] })
+await database.query(sql`update operation_type set applicable_to = '{entity.device}'`)
+
+const rules = {
+  entitiesMax: 100,
+  minOperationTimeoutMs: 40_000,
+  readParameters,
+  callbacks: { allowHttps: false, allowLoopback: false, allowLinkLocal: false },
+}
+const now = () => workbench.clock.now()
+const applicability = { resourceTypes: ['entity.device'], models: [] }
+const tasks = createTasks({
+  database,
+  now,
+  nextNumber: workbench.nextNumber,
+  findType: (_tx, _organization, name) => Promise.resolve({ name, profiles: null, applicability }),
+  judgeParameters: (_organization, _name, parameters) => Promise.resolve({ ...parameters }),
+  onCommit: workbench.engine.wake,
+})
+const parts = { database, tasks, rules, now, compile: () => sql`e.identifier like 'd%'`, jobs: workbench.jobs }
+const door = openDoor(workbench.caller, app => {
+  taskRoutes(app, parts)
+  jobRoutes(app, parts)
+})
+const path = '/operation/tasks'
+const request = {
+  name: 'REBOOT_EQUIPMENT',
+  target: { append: { entities: ['d1'] } },
+  active: true,
+  schedule: { stop: { delayed: 299_000 } },
+}
+const minutes = { repeating: { period: { each: 5, unit: 'MINUTES' } }, stop: { executions: 5 } }
+
+async function create(task: object = {}): Promise<TaskView> {
+  const answer = await door.ask('POST', path, { task: { schedule: minutes, job: { request }, ...task } })
+  expect(answer.status).toBe(201)
+  return answer.body.task as TaskView
+}
+
+describe('POST of a task', () => {
+  test('answers 201 with its address and the task, and its next job is listed already', async () => {
+    const answer = await door.ask('POST', path, {
+      task: { name: 'n', description: 'd', schedule: minutes, job: { request } },
+    })
+    const task = answer.body.task as TaskView
+    expect([answer.status, answer.headers.location]).toEqual([201, `${path}/${task.id}`])
+    expect(task).toMatchObject({
+      name: 'n',
+      description: 'd',
+      user: 'a@b.c',
+      active: true,
+      state: 'ACTIVE',
+      status: 'ACTIVE',
+      schedule: { ...minutes, start: { date: EPOCH.toISOString() } },
+      job: { request: { name: 'REBOOT_EQUIPMENT', target: request.target } },
+      report: { executions: 0, skipped: 0, nextDate: EPOCH.toISOString() },
+    })
+    expect((await door.ask('GET', String(answer.headers.location))).body).toEqual({ task })
+    const { body } = await door.ask('GET', `${path}/${task.id}/jobs`)
+    expect(body.page).toEqual({ number: 1, of: 1 })
+    expect(body.jobs).toEqual(body.job)
+    expect(body.jobs).toMatchObject([{ taskId: task.id, report: { summary: { status: 'SCHEDULED' } } }])
+  })
+
+  test('refuses an id that exists, an unknown member and an unknown query parameter', async () => {
+    await create({ id: 'mine/1' })
+    const again = await door.ask('POST', path, { task: { id: 'mine/1', schedule: minutes, job: { request } } })
+    expect([again.status, again.body]).toMatchObject([400, { errors: [{ code: '0x010114' }] }])
+    expect((await door.ask('GET', `${path}/mine%2F1`)).status).toBe(200)
+    expect((await door.ask('POST', path, { task: { job: { request }, When: 1 } })).text).toContain('When')
+    expect((await door.ask('POST', `${path}?When=1`, { task: { job: { request } } })).text).toContain('When')
+  })
+
+  test('is not for a viewer, and what is another organization’s is not there', async () => {
+    const { id } = await create()
+    const viewer = openDoor({ ...workbench.caller, profile: 'viewer' }, app => taskRoutes(app, parts))
+    expect((await viewer.ask('POST', path, { task: { job: { request } } })).status).toBe(403)
+    expect((await viewer.ask('PUT', `${path}/${id}`, { task: { active: false } })).status).toBe(403)
+    expect((await viewer.ask('DELETE', `${path}/${id}`)).status).toBe(403)
+    expect((await viewer.ask('GET', `${path}/${id}`)).status).toBe(200)
+    const stranger = openDoor({ ...workbench.caller, organization: 4711 }, app => taskRoutes(app, parts))
+    for (const below of ['', '/jobs', '/entities']) {
+      expect((await stranger.ask('GET', `${path}/${id}${below}`)).status).toBe(404)
+    }
+    expect((await stranger.ask('DELETE', `${path}/${id}`)).status).toBe(404)
+  })
+})
+
+describe('a task', () => {
+  test('is changed for what comes: its schedule as a whole, its words, its template, its activity', async () => {
+    const { id } = await create({ name: 'n' })
+    const put = async (task: object) => {
+      const answer = await door.ask('PUT', `${path}/${id}`, { task })
+      expect(answer.status).toBe(200)
+      return answer.body.task as TaskView
+    }
+    const [job] = (await door.ask('GET', `${path}/${id}/jobs`)).body.jobs as { id: string }[]
+    const start = { date: '2031-01-01T00:00:00.000Z' }
+    const later = { start, stop: { executions: 3 }, repeating: { period: { each: 2, unit: 'HOURS' } } }
+    expect(await put({ schedule: later })).toMatchObject({ schedule: later, report: { nextDate: start.date } })
+    expect((await door.ask('GET', `${path}/${id}/jobs`)).body.jobs).toMatchObject([{ id: job?.id }])
+    expect(await put({ active: false })).toMatchObject({ state: 'INACTIVE', name: 'n' })
+    const grown = await put({ job: { request: { target: { append: { entities: ['d2'] } } } } })
+    expect(grown.job.request.target).toEqual({ append: { entities: ['d1', 'd2'] } })
+    expect(await put({ active: true, description: 'x' })).toMatchObject({ state: 'ACTIVE', description: 'x' })
+  })
+
+  test('is cancelled, and its waiting job goes as if never made', async () => {
+    const { id } = await create({ schedule: { ...minutes, start: { date: '2031-01-01T00:00:00Z' } } })
+    const [job] = (await door.ask('GET', `${path}/${id}/jobs`)).body.jobs as { id: string }[]
+    const gone = await door.ask('DELETE', `${path}/${id}`)
+    expect([gone.status, gone.body]).toMatchObject([200, { task: { state: 'CANCELLED' } }])
+    expect((await door.ask('GET', `/operation/jobs/${job?.id}`)).status).toBe(404)
+    expect((await door.ask('GET', `${path}/${id}/jobs`)).status).toBe(204)
+    expect((await door.ask('PUT', `${path}/${id}`, { task: { active: true } })).status).toBe(400)
+  })
+
+  test('tells what its target resolves to now, under both addresses', async () => {
+    const page = { number: 1, of: 1 }
+    const device = (id: string) => ({ id, resourceType: 'entity.device' })
+    const listed = await create({
+      job: { request: { ...request, target: { append: { entities: ['d2', 'nobody', 'd1'] } } } },
+    })
+    for (const under of [path, '/tasks']) {
+      expect((await door.ask('GET', `${under}/${listed.id}/entities`)).body).toEqual({
+        page,
+        entities: [device('d1'), device('d2')],
+      })
+    }
+    const tagged = await create({ job: { request: { ...request, target: { append: { tags: ['all'] } } } } })
+    expect((await door.ask('GET', `${path}/${tagged.id}/entities?start=2&size=2`)).body).toEqual({
+      page: { number: 2, of: 2 },
+      entities: [device('d3')],
+    })
+    const filtered = await create({ job: { request: { ...request, target: { filter: {} } } } })
+    expect((await door.ask('GET', `${path}/${filtered.id}/entities`)).body.entities).toHaveLength(3)
+    const none = await create({ job: { request: { ...request, target: { append: { tags: ['none'] } } } } })
+    expect((await door.ask('GET', `${path}/${none.id}/entities`)).status).toBe(204)
+  })
+})
