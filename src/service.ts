@@ -29,6 +29,7 @@ import { judgeParameters } from './engine/parameter-judge.ts'
 import { createPasswords } from './engine/passwords.ts'
 import { createSeal, serviceSecret } from './engine/secret.ts'
 import { decidingProfile } from './engine/task-occurrences.ts'
+import { createTasks } from './engine/tasks.ts'
 import { createTokens } from './engine/tokens.ts'
 import { createUsers } from './engine/users.ts'
 import { type NorthParts, registerNorth } from './north/north.ts'
@@ -260,6 +261,8 @@ async function northParts(parts: Shared): Promise<NorthParts> {
       compile: compileEntityFilter,
       cancelAtOnceMax: config.cancelAtOnceMax,
     }),
+    tasks: createTasks(jobsParts),
+    now,
     queue: deliveries.queue,
     bulkBytesMax: config.bulkBytesMax,
     bulkRowsMax: config.bulkRowsMax,

@@ -11,6 +11,7 @@ import { type JobRoutesParts, jobRoutes } from './jobs.ts'
 import { operationRoutes } from './operations.ts'
 import { organizationRoutes } from './organizations.ts'
 import { searchRoutes } from './search.ts'
+import { type TaskRoutesParts, taskRoutes } from './tasks.ts'
 import { type UserRoutesParts, userRoutes } from './users.ts'
 
 /** What the door itself needs. */
@@ -23,6 +24,7 @@ export interface NorthParts
     EntityRoutesParts,
     BulkRoutesParts,
     JobRoutesParts,
+    TaskRoutesParts,
     DeliveryRoutesParts {}
 
 /** Every noun that clients know. A new one is a line here. */
@@ -33,6 +35,7 @@ function nouns(app: FastifyInstance, parts: NorthParts): void {
   bulkRoutes(app, parts)
   jobRoutes(app, parts)
   operationRoutes(app, parts)
+  taskRoutes(app, parts)
   deliveryRoutes(app, parts)
   searchRoutes(app, parts)
 }

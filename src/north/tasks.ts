@@ -10,9 +10,9 @@ import type { JobRequest } from '../domain/job.ts'
 import type { JobRequestRules } from '../domain/job-request.ts'
 import { modelNames } from '../domain/operation-type.ts'
 import { parseTaskBody, parseTaskChange } from '../domain/task-request.ts'
-import type { FilterCompiler } from '../engine/job-targets.ts'
 import type { Tasks } from '../engine/tasks.ts'
 import type { Database } from '../store/database.ts'
+import { compileEntityFilter } from '../store/entity-filter.ts'
 import { readOperationType } from '../store/operation-types.ts'
 import { listedCondition, readSelectedEntities } from '../store/selected-entities.ts'
 import { type SqlFragment, sql } from '../store/statement.ts'
@@ -28,8 +28,6 @@ export interface TaskRoutesParts {
   readonly tasks: Tasks
   readonly rules: JobRequestRules
   readonly now: () => Date
-  /** how a filter becomes a condition over `entity e` */
-  readonly compile: FilterCompiler
 }
 
 const tags = ['tasks']
@@ -38,8 +36,7 @@ const params = Type.Object({ taskId: Type.String() })
 const nothing = Type.Null({ description: 'Nothing on this page' })
 
 /** Registers the routes of tasks, under whatever prefix the instance has. */
-export function taskRoutes(app: FastifyInstance, parts: TaskRoutesParts): void {
-  const { database, tasks, rules, now } = parts
+export function taskRoutes(app: FastifyInstance, { database, tasks, rules, now }: TaskRoutesParts): void {
   app.post(
     path,
     {
@@ -138,7 +135,7 @@ export function taskRoutes(app: FastifyInstance, parts: TaskRoutesParts): void {
         const { entities, count } = await readSelectedEntities(
           database,
           organization,
-          conditionOf(organization, template, parts.compile),
+          await conditionOf(database, organization, template),
           { resourceTypes: type?.applicableTo ?? [], models: modelNames(type?.models ?? []) },
           { skip: (page.number - 1) * page.size, size: page.size },
         )
@@ -164,10 +161,14 @@ async function requestedTask(database: Database, request: FastifyRequest): Promi
 }
 
 /** The target of a template as a condition over `entity e`. */
-function conditionOf(organization: number, { target, resourceType }: JobRequest, compile: FilterCompiler): SqlFragment {
+async function conditionOf(
+  database: Database,
+  organization: number,
+  { target, resourceType }: JobRequest,
+): Promise<SqlFragment> {
   const { entities = [], entitiesWithParameters = [], tags, filter = target.filter } = target.append ?? {}
   const ofType = resourceType === undefined ? sql`true` : sql`e.resource_type = ${resourceType}::text`
-  if (filter) return sql`(${compile(filter)}) and ${ofType}`
+  if (filter) return sql`(${await compileEntityFilter(database, organization, filter)}) and ${ofType}`
   if (tags?.[0] !== undefined) return sql`(${tagCondition(tags[0])}) and ${ofType}`
   const listed = [...entities, ...entitiesWithParameters.map(({ id }) => id)]
   return listedCondition(

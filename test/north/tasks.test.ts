@@ -30,7 +30,7 @@ const tasks = createTasks({
   judgeParameters: (_organization, _name, parameters) => Promise.resolve({ ...parameters }),
   onCommit: workbench.engine.wake,
 })
-const parts = { database, tasks, rules, now, compile: () => sql`e.identifier like 'd%'`, jobs: workbench.jobs }
+const parts = { database, tasks, rules, now, jobs: workbench.jobs }
 const door = openDoor(workbench.caller, app => {
   taskRoutes(app, parts)
   jobRoutes(app, parts)
@@ -145,7 +145,9 @@ describe('a task', () => {
       page: { number: 2, of: 2 },
       entities: [device('d3')],
     })
-    const filtered = await create({ job: { request: { ...request, target: { filter: {} } } } })
+    const filtered = await create({
+      job: { request: { ...request, target: { filter: { eq: { resourceType: 'entity.device' } } } } },
+    })
     expect((await door.ask('GET', `${path}/${filtered.id}/entities`)).body.entities).toHaveLength(3)
     const none = await create({ job: { request: { ...request, target: { append: { tags: ['none'] } } } } })
     expect((await door.ask('GET', `${path}/${none.id}/entities`)).status).toBe(204)
