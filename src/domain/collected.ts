@@ -15,6 +15,9 @@ export interface CollectedValue {
 /** The latest value of each id in one message. */
 export type CollectedValues = ReadonlyMap<string, CollectedValue>
 
+/** The same as it is kept with an entity. */
+export type KeptValues = Readonly<Record<string, CollectedValue>>
+
 /** Values of one datastream; `at` in epoch ms by the device's clock. */
 export interface CollectedStream {
   readonly id: string

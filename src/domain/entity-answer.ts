@@ -2,7 +2,7 @@
  * Writes an entity in the forms in which clients read it: flattened, a map from id to value box, and nested, the same tree as
  * objects. Reading either form again gives the same document. Serves: Authentication and device-side endpoints (provisioning).
  */
-import type { CollectedValue } from './collected.ts'
+import type { CollectedValue, KeptValues } from './collected.ts'
 import { IDS } from './data-model.ts'
 import { type Entity, type EntityDocument, isSingle } from './entity.ts'
 import { isListId, type ListElement } from './entity-form.ts'
@@ -12,9 +12,6 @@ interface Current {
   readonly value: unknown
   readonly at?: string
 }
-
-/** Latest collected values by id: the value, and since when, epoch ms. */
-export type KeptValues = Readonly<Record<string, CollectedValue>>
 
 /** The flattened form; collected values stand beside the provisioned ones, which win. */
 export function flattenedForm(entity: Entity, collected: KeptValues = {}): Record<string, unknown> {

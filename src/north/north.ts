@@ -5,12 +5,14 @@
 import type { FastifyInstance } from 'fastify'
 import { type AuthenticationParts, authenticate } from './authentication.ts'
 import { type BulkRoutesParts, bulkRoutes } from './bulk-entities.ts'
+import { dataModelRoutes } from './data-models.ts'
 import { type DeliveryRoutesParts, deliveryRoutes } from './deliveries.ts'
 import { type EntityRoutesParts, entityRoutes } from './entities.ts'
 import { type JobRoutesParts, jobRoutes } from './jobs.ts'
 import { operationRoutes } from './operations.ts'
 import { organizationRoutes } from './organizations.ts'
 import { searchRoutes } from './search.ts'
+import { searchEntityRoutes } from './search-entities.ts'
 import { type TaskRoutesParts, taskRoutes } from './tasks.ts'
 import { type UserRoutesParts, userRoutes } from './users.ts'
 
@@ -38,6 +40,8 @@ function nouns(app: FastifyInstance, parts: NorthParts): void {
   taskRoutes(app, parts)
   deliveryRoutes(app, parts)
   searchRoutes(app, parts)
+  searchEntityRoutes(app, parts)
+  dataModelRoutes(app, parts)
 }
 
 /** The address in the reference, and the one the interface writes its paths with; the same routes. */

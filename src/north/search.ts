@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { FoundJobs, FoundOperations, SearchBody, SearchQuery, SummaryAnswer } from '../contract/search.ts'
+import type { Caller } from '../domain/caller.ts'
 import type { ResourceType } from '../domain/data-model.ts'
 import { parseSearch, type SearchRequest } from '../domain/search.ts'
 import type { Database, Queryable } from '../store/database.ts'
@@ -25,8 +26,11 @@ export interface Searched<Key extends object> {
   /** name of the array in the answer */
   readonly name: string
   readonly answer: TSchema
-  readonly table: (organization: number) => SearchTable<Key>
-  readonly rows: (db: Queryable, keys: readonly Key[]) => Promise<readonly unknown[]>
+  readonly table: (caller: Caller) => SearchTable<Key> | Promise<SearchTable<Key>>
+  /** the rows of the keys, in their order, in the form that the request wants */
+  readonly rows: (db: Queryable, keys: readonly Key[], request: FastifyRequest) => Promise<readonly unknown[]>
+  /** what may stand behind the address, where it is more than for every search */
+  readonly query?: TSchema
   /** the fields of a summary that asks for no group, by the names they have in it */
   readonly summary: Readonly<Record<string, string>>
   /** before the names of the columns of CSV */
@@ -36,7 +40,7 @@ export interface Searched<Key extends object> {
 const JOBS: Searched<{ job: bigint }> = {
   name: 'jobs',
   answer: FoundJobs,
-  table: jobTable,
+  table: caller => jobTable(caller.organization),
   rows: async (db, keys) =>
     (
       await readJobs(
@@ -50,7 +54,7 @@ const JOBS: Searched<{ job: bigint }> = {
 const operations = (kind: OperationKind, resourceType?: ResourceType): Searched<FoundOperation> => ({
   name: 'operations',
   answer: FoundOperations,
-  table: organization => operationTable(organization, kind, resourceType),
+  table: caller => operationTable(caller.organization, kind, resourceType),
   async rows(db, keys) {
     const found = await readOperationsAmong(db, keys, kind === 'ended')
     const jobs = new Map((await readJobs(db, [...new Set(keys.map(key => key.job))])).map(job => [job.job, job]))
@@ -91,7 +95,7 @@ export function searchRoute<Key extends object>(
   searched: Searched<Key>,
 ): void {
   const { name, answer } = searched
-  const common = { tags: ['search'], querystring: SearchQuery, body: SearchBody }
+  const common = { tags: ['search'], querystring: searched.query ?? SearchQuery, body: SearchBody }
   app.post(
     path,
     {
@@ -103,7 +107,7 @@ export function searchRoute<Key extends object>(
       validatorCompiler: judgedByReader,
     },
     async (request, reply) => {
-      const table = searched.table(request.caller.organization)
+      const table = await searched.table(request.caller)
       const search = readSearch(request, table)
       const type = wantedType(request)
       if (type !== 'application/json') {
@@ -121,7 +125,7 @@ export function searchRoute<Key extends object>(
           batches,
         )
       }
-      return await answerPage(reply, database, table, search, searched)
+      return await answerPage(request, reply, database, table, search, searched)
     },
   )
   app.post(
@@ -131,7 +135,7 @@ export function searchRoute<Key extends object>(
       validatorCompiler: judgedByReader,
     },
     async request => {
-      const table = searched.table(request.caller.organization)
+      const table = await searched.table(request.caller)
       const search = readSearch(request, table)
       const named =
         search.group.length > 0 ? search.group.map(each => [each, each] as const) : Object.entries(searched.summary)
@@ -159,6 +163,7 @@ function readSearch({ body, query }: FastifyRequest, table: SearchTable<never>):
 }
 
 async function answerPage<Key extends object>(
+  request: FastifyRequest,
   reply: FastifyReply,
   database: Database,
   table: SearchTable<Key>,
@@ -167,10 +172,10 @@ async function answerPage<Key extends object>(
 ): Promise<FastifyReply> {
   const selected = search.select.map(({ field, alias }) => ({
     field,
-    path: alias === field ? (table.find(field)?.path ?? field).split('.') : [alias],
+    path: alias === field ? pathOf(table.find(field)?.path ?? field, request) : [alias],
   }))
   const read = async (db: Queryable, keys: readonly Key[]): Promise<readonly unknown[]> => {
-    if (selected.length === 0) return await rows(db, keys)
+    if (selected.length === 0) return await rows(db, keys, request)
     const values = await readFields(
       db,
       table,
@@ -182,6 +187,11 @@ async function answerPage<Key extends object>(
   const { rows: found, ...page } = await findPage(database, table, search, read)
   if (found.length === 0) return reply.status(204).send()
   return reply.send({ page, [name]: found })
+}
+
+/** Where a selected value stands in its row: at its path as a tree, or as one member where the request wants rows flat. */
+function pathOf(path: string, { query }: FastifyRequest): string[] {
+  return String((query as { flattened?: unknown }).flattened) === 'true' ? [path] : path.split('.')
 }
 
 /** The columns selected, or every path of the row. */

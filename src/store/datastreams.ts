@@ -37,3 +37,13 @@ export async function knownDatastreams(db: Queryable, organization: number, ids:
   if (ids.length === 0) return []
   return (await db.run(known, [organization, ids])).map(({ id }) => id)
 }
+
+const all = statement<{ id: string }, [number]>(
+  'datastreams_of_organization',
+  'select id from datastream where organization = $1 order by id',
+)
+
+/** All that the organization knows, in order; a little over `DATASTREAMS_MAX` at the most. */
+export async function datastreamsOf(db: Queryable, organization: number): Promise<Set<string>> {
+  return new Set((await db.run(all, [organization])).map(({ id }) => id))
+}

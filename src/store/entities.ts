@@ -2,6 +2,8 @@
  * Provisioned entities: read, locked, inserted, written over and deleted by the batch, their columns in step with their document.
  * Refuses to judge a document. Serves: Authentication and device-side endpoints (provisioning).
  */
+
+import type { KeptValues } from '../domain/collected.ts'
 import type { ResourceType } from '../domain/data-model.ts'
 import { type Entity, traitsOf } from '../domain/entity.ts'
 import { partitionOf } from '../domain/identity.ts'
@@ -61,6 +63,23 @@ export function lockEntities(
   identifiers: readonly string[],
 ): Promise<StoredEntity[]> {
   return identifiers.length === 0 ? Promise.resolve([]) : db.run(lock, byIdentifiers(organization, identifiers))
+}
+
+/** An entity with what it collected last. */
+export interface FoundEntity extends StoredEntity {
+  readonly collected: KeptValues
+}
+
+const readAmong = statement<Row & { collected: KeptValues }, [number[], bigint[]]>(
+  'entities_read_among',
+  `select ${columns}, e.collected
+     from unnest($1::smallint[], $2::bigint[]) with ordinality as k(partition, entity, place)
+     join entity e on e.partition = k.partition and e.entity = k.entity order by k.place`,
+)
+
+/** The entities of the keys, in their order. */
+export function readEntitiesAmong(db: Queryable, keys: readonly EntityKey[]): Promise<FoundEntity[]> {
+  return keys.length === 0 ? Promise.resolve([]) : db.run(readAmong, keyColumns(keys))
 }
 
 /** A device's key as it is kept: for look-up, and for the header of a push. */

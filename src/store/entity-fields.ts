@@ -1,97 +1,137 @@
 /**
- * What entities can be filtered by, over `entity e`: every id of the data model, and every id that the organization has provisioned
- * or collected. Refuses to read filters. Serves: Target (`filter`), Job and operation search (field names).
+ * The one table of what entities can be searched and selected by: every id of the data model leads to a column or into the document, and
+ * so does every other id that an organization has provisioned or collected. Over `entity e`. Serves: Target (`filter`), Job and
+ * operation search.
  */
-import { dataModelEntry, IDENTIFIER_IDS, IDS } from '../domain/data-model.ts'
+import { DATA_MODEL, type DataModelEntry, IDENTIFIER_IDS, IDS, RESOURCE_TYPES } from '../domain/data-model.ts'
+import { isListId } from '../domain/entity-form.ts'
 import type { FilterValue } from '../domain/filter.ts'
-import type { FilterColumn } from './filter-sql.ts'
+import { type FieldTraits, field, type SearchField } from './search-field.ts'
 import { type SqlFragment, sql } from './statement.ts'
 
-/** Values looked for by the index of documents; more of them are compared one by one. */
-const INDEXED_VALUES_MAX = 10
+/** Where the device is that a scattering groups by. */
+const CELL = 'subscription.collected.cellInfo'
 
-const isList = (id: string) => id.includes('[]')
-
-/** Whether some element of a list in the document meets a condition over `element`. */
-const someElement = (id: string) => (condition: SqlFragment) =>
-  sql`exists (select from jsonb_array_elements(case jsonb_typeof(e.document -> ${id}::text) when 'array' then e.document -> ${id}::text
-                                               else '[]' end) element where ${condition})`
-
-/** The document contains one of the values, in words that its index understands. */
-function documentHolds(id: string, values: readonly FilterValue[]): SqlFragment {
-  const held = (value: FilterValue) => JSON.stringify({ [id]: isList(id) ? [{ value }] : value })
-  const parts = values.map(value => sql`e.document @> ${held(value)}::jsonb`)
-  return parts.length === 0 ? sql`false` : sql`(${sql.join(parts, sql` or `)})`
+/** Other names under which clients know some ids. */
+const ALIASES: Readonly<Record<string, string>> = {
+  [IDS.identifier]: 'entityId',
+  [IDS.organization]: 'organizationName',
+  [IDS.tags]: 'tag',
+  'provision.administration.channel': 'channelName',
+  'provision.administration.serviceGroup': 'serviceGroupName',
 }
 
-/** A value of the document: of the data model, or one that only this organization has. */
-function documentColumn(id: string, type: 'text' | 'any'): FilterColumn {
-  const anyOf = (values: readonly FilterValue[]): SqlFragment => {
-    const alternatives = type === 'any' ? values.flatMap(asWritten) : values
-    if (alternatives.length <= INDEXED_VALUES_MAX) return documentHolds(id, alternatives)
-    const texts = values.map(String)
-    if (!isList(id)) return sql`e.document ->> ${id}::text = any(${texts}::text[])`
-    return someElement(id)(sql`element ->> 'value' = any(${texts}::text[])`)
-  }
-  if (isList(id)) {
-    const value = type === 'text' ? sql`element ->> 'value'` : sql`element -> 'value'`
-    return { type, value, some: someElement(id), anyOf }
-  }
-  const value = type === 'text' ? sql`e.document ->> ${id}::text` : sql`e.document -> ${id}::text`
-  return { type, value, anyOf }
+const value = (id: string): SqlFragment => sql`e.document -> ${id}::text`
+
+/** Equality by what the document contains, which its index answers. */
+function contained(id: string, values: readonly FilterValue[]): SqlFragment {
+  const needles = values.map(each => JSON.stringify({ [id]: isListId(id) ? [{ value: each }] : each }))
+  return sql`e.document @> any(${needles}::jsonb[])`
 }
 
-/** Clients write numbers and booleans as text, too. */
-function asWritten(value: FilterValue): FilterValue[] {
-  if (typeof value !== 'string') return [value]
-  if (value === 'true' || value === 'false') return [value, value === 'true']
-  return value.trim() !== '' && Number.isFinite(Number(value)) ? [value, Number(value)] : [value]
-}
-
-const identifier: FilterColumn = { type: 'text', value: sql`e.identifier` }
-
-/** The own identifier of a kind of entity; of another kind the id may stand in its list. */
-function ownIdentifier(id: string, resourceType: string): FilterColumn {
-  const inDocument = documentColumn(id, 'text')
+/** The elements of a list. The condition is over `element`, each one's value as text. */
+function elementsOf(id: string): FieldTraits {
   return {
-    ...inDocument,
-    anyOf: values =>
-      sql`(e.resource_type = ${resourceType} and e.identifier = any(${values.map(String)}::text[]) or ${inDocument.anyOf!(values)})`,
+    some: condition =>
+      sql`exists (select 1 from (select item ->> 'value' as element from jsonb_array_elements(
+                    case jsonb_typeof(${value(id)}) when 'array' then ${value(id)} end) as item) elements where ${condition})`,
+    all: sql`(select jsonb_agg(item -> 'value') from jsonb_array_elements(
+                case jsonb_typeof(${value(id)}) when 'array' then ${value(id)} end) as item)`,
+    exists: sql`e.document ? ${id}`,
   }
 }
 
-const columns = new Map<string, FilterColumn>([
-  [IDS.resourceType, { type: 'text', value: sql`e.resource_type` }],
-  [IDS.identifier, identifier],
-  [
-    IDS.tags,
-    {
-      type: 'text',
-      value: sql`tag`,
-      some: condition => sql`exists (select from unnest(e.tags) tag where ${condition})`,
-      anyOf: values => sql`e.tags && ${values.map(String)}::text[]`,
-    },
-  ],
-  [
-    'tag',
-    {
-      type: 'text',
-      value: sql`tag`,
-      some: condition => sql`exists (select from unnest(e.tags) tag where ${condition})`,
-    },
-  ],
-  ...Object.entries(IDENTIFIER_IDS).map(([type, id]) => [id, ownIdentifier(id, type)] as const),
-])
+/** The point in a GeoJSON geometry, at the top or under `position`. */
+function pointIn(id: string): SqlFragment {
+  const coordinates = sql`coalesce(e.document #> array[${id}, 'position', 'coordinates'], e.document #> array[${id}, 'coordinates'])`
+  return sql`(select case when jsonb_typeof(c -> 0) = 'number' and jsonb_typeof(c -> 1) = 'number'
+                          then point((c ->> 0)::float8, (c ->> 1)::float8) end from (select ${coordinates} as c) at)`
+}
 
-/** The column of an id; `known` are the ids beside the data model that the organization has. Undefined where there is no such id. */
-export function entityColumn(id: string, known: ReadonlySet<string>): FilterColumn | undefined {
-  const column = columns.get(id)
-  if (column) return column
-  const entry = dataModelEntry(id)
-  if (entry) return documentColumn(id, entry.type === 'text' || entry.type === 'url' ? 'text' : 'any')
-  if (!known.has(id)) return undefined
-  return {
-    type: 'any',
-    value: sql`coalesce(e.collected -> ${id}::text -> 'value', e.document -> ${id}::text)`,
+function modelField({ id, type }: DataModelEntry): SearchField {
+  const names = ALIASES[id] === undefined ? id : `${id} ${ALIASES[id]}`
+  const traits: FieldTraits = {
+    path: id,
+    indexed: true,
+    anyOf: values => contained(id, values),
+    exists: sql`e.document ? ${id}`,
   }
+  if (isListId(id)) return field('text', names, sql`element`, { ...traits, ...elementsOf(id) })
+  switch (type) {
+    case 'texts':
+      return field('text', names, sql`tag`, {
+        ...traits,
+        some: condition => sql`exists (select 1 from unnest(e.tags) as tag where ${condition})`,
+        anyOf: values => sql`e.tags && ${values.map(String)}::text[]`,
+        exists: sql`e.tags <> '{}'`,
+        all: sql`nullif(to_jsonb(e.tags), '[]')`,
+      })
+    case 'object':
+      return field('location', names, pointIn(id), { path: id, exists: sql`e.document ? ${id}`, all: value(id) })
+    case 'model':
+      return field('any', names, value(id), { ...traits, anyOf: values => modelIs(id, values) })
+    default:
+      return field('text', names, sql`e.document ->> ${id}::text`, traits)
+  }
+}
+
+/** A model is known by its name, whether it is provisioned as a text or as an object. */
+function modelIs(id: string, values: readonly FilterValue[]): SqlFragment {
+  const needles = values.flatMap(each => [
+    JSON.stringify({ [id]: String(each) }),
+    JSON.stringify({ [id]: { name: String(each) } }),
+  ])
+  return sql`e.document @> any(${needles}::jsonb[])`
+}
+
+/** The identifier of a kind whose identifier is no list's: the column has it, and an index by kind. */
+function identifierFields(): SearchField[] {
+  return RESOURCE_TYPES.filter(type => !isListId(IDENTIFIER_IDS[type])).map(type => {
+    const id = IDENTIFIER_IDS[type]
+    const isOfType = sql`e.resource_type = ${type}`
+    return field('text', id, sql`case when ${isOfType} then e.identifier end`, {
+      path: id,
+      indexed: true,
+      anyOf: values => sql`(${isOfType} and e.identifier = any(${values.map(String)}::text[]))`,
+      exists: isOfType,
+    })
+  })
+}
+
+function ownFields(): SearchField[] {
+  const anyKind = sql`e.resource_type = any(${RESOURCE_TYPES}::text[])`
+  return [
+    field('text', IDS.resourceType, sql`e.resource_type`, { path: IDS.resourceType, indexed: true }),
+    field('text', `${IDS.identifier} ${ALIASES[IDS.identifier]}`, sql`e.identifier`, {
+      path: IDS.identifier,
+      indexed: true,
+      anyOf: values => sql`(${anyKind} and e.identifier = any(${values.map(String)}::text[]))`,
+    }),
+    ...identifierFields(),
+    field('text', CELL, sql`e.cell_info`, { path: CELL }),
+  ]
+}
+
+const own = ownFields()
+const taken = new Set(own.flatMap(({ names }) => names))
+
+/** The fields that every organization has, in the order of the data model. */
+export const ENTITY_FIELDS: readonly SearchField[] = [
+  ...own,
+  ...DATA_MODEL.filter(({ id }) => !taken.has(id)).map(modelField),
+]
+
+/** An id beside the data model: what was provisioned under it, else what was collected. */
+export function datastreamField(id: string): SearchField {
+  const collected = sql`e.collected -> ${id}::text -> 'value'`
+  if (!isListId(id)) return field('any', id, sql`coalesce(${value(id)}, ${collected})`, { path: id })
+  const all = sql`coalesce((select jsonb_agg(item -> 'value') from jsonb_array_elements(
+                              case jsonb_typeof(${value(id)}) when 'array' then ${value(id)} end) as item), ${collected})`
+  return field('any', id, sql`element`, {
+    path: id,
+    some: condition =>
+      sql`exists (select 1 from jsonb_array_elements(case jsonb_typeof(${all}) when 'array' then ${all} end) as element
+                   where ${condition})`,
+    all,
+  })
 }

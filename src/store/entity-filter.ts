@@ -2,8 +2,9 @@
 import { type FilterOptions, parseFilter } from '../domain/filter.ts'
 import type { Queryable } from './database.ts'
 import { knownDatastreams } from './datastreams.ts'
-import { entityColumn } from './entity-fields.ts'
+import { entityTable } from './entity-table.ts'
 import { filterSql } from './filter-sql.ts'
+import { fieldTypesOf } from './search-table.ts'
 import type { SqlFragment } from './statement.ts'
 
 /** Most ids of its own that a filter can name. */
@@ -30,6 +31,6 @@ export async function compileEntityFilter(
   options: FilterOptions = {},
 ): Promise<SqlFragment> {
   const known = new Set(await knownDatastreams(db, organization, [...possibleFields(json)]))
-  const filter = parseFilter(json, name => entityColumn(name, known)?.type, options)
-  return filterSql(filter, name => entityColumn(name, known))
+  const table = entityTable(organization, known)
+  return filterSql(parseFilter(json, fieldTypesOf(table), options), table.find)
 }

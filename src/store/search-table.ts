@@ -53,8 +53,10 @@ const integer =
     value,
     read: text => (/^\d{1,18}$/.test(text) ? sql`${text}::${cast}` : undefined),
   })
-const int8 = integer(sql`bigint`)
-const int2 = (name: string, value: SqlFragment): KeyColumn => ({
+/** A key column of a bigint. */
+export const int8 = integer(sql`bigint`)
+/** A key column of a smallint. */
+export const int2 = (name: string, value: SqlFragment): KeyColumn => ({
   name,
   value,
   read: text => (/^\d{1,3}$/.test(text) ? sql`${text}::smallint` : undefined),
