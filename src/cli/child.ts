@@ -14,8 +14,13 @@ export interface Child {
 const KEPT_LINES = 50
 
 /** Starts a script of this package on the same Node. What it writes to standard error is shown when it fails. */
-export function startChild(script: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Child {
-  const child = spawn(process.execPath, [script, ...args], {
+export function startChild(
+  script: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  nodeFlags: readonly string[] = [],
+): Child {
+  const child = spawn(process.execPath, [...nodeFlags, script, ...args], {
     env: { ...process.env, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
