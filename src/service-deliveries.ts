@@ -6,7 +6,7 @@ import { createCallbackConnector } from './connectors/callback.ts'
 import { createMailConnector } from './connectors/mail.ts'
 import { createTrapConnector, type TrapOptions } from './connectors/trap.ts'
 import type { Clock } from './engine/clock.ts'
-import { createDeliveryEnqueuer } from './engine/deliveries.ts'
+import { createDeliveryEnqueuer, reenterDeliveries } from './engine/deliveries.ts'
 import { createDeliveryWorker } from './engine/delivery-worker.ts'
 import type { JobNotices } from './engine/job-settling.ts'
 import { toldOperations } from './north/told-operations.ts'
@@ -21,7 +21,7 @@ export interface Deliveries {
 }
 
 const GIVE_UP_AFTER_MS = 24 * 3_600_000
-const PAUSES = { firstMs: 1_000, longestMs: 3_600_000 }
+const PAUSES = { firstMs: 5_000, longestMs: 3_600_000 }
 
 /** Opens the queue of deliveries; nothing is delivered before `start`. */
 export async function openDeliveries(
@@ -36,8 +36,12 @@ export async function openDeliveries(
     supervise: config.roles.includes('engine'),
     pauses: PAUSES,
   })
+  await reenterDeliveries(database, queue)
   const callback = createCallbackConnector({
-    rules: addressRules({ allowLoopback: config.callbackAllowLoopback }),
+    rules: addressRules({
+      allowLoopback: config.callbackAllowLoopback,
+      allowed: config.callbackAllowLinkLocal ? ['169.254.0.0/16', 'fe80::/10'] : [],
+    }),
     allowHttps: config.callbackAllowHttps,
     names: { jobStarted: config.callbackStartedName, jobFinished: config.callbackFinishedName },
     secret: config.callbackSecret,
