@@ -23,6 +23,7 @@ import { createDeviceAccess } from './engine/device-access.ts'
 import { createEngine, type Engine } from './engine/engine.ts'
 import { createEntities } from './engine/entities.ts'
 import { type FirstCredentials, firstStart } from './engine/first-start.ts'
+import { readyMonths } from './engine/housekeeper.ts'
 import { createJobs, type ExecutableType } from './engine/jobs.ts'
 import { createOrganizations } from './engine/organizations.ts'
 import { judgeParameters } from './engine/parameter-judge.ts'
@@ -108,6 +109,7 @@ async function build(
   const passwords = createPasswords()
   await firstStart({ database, now, seal, passwords }, config, tell)
 
+  await readyMonths(database, now())
   const deliveries = await openDeliveries(config, database, clock, log)
   atStop(() => deliveries.close())
 
@@ -132,6 +134,7 @@ async function build(
     nextNumber,
     openKey: sealed => seal.open(sealed),
     pullRedeliveryMs: config.pullRedeliveryMs,
+    retentionMonths: config.retentionMonths,
     applicabilityOf: (tx, job) => applicabilityOf(tx, job),
     compile: compileEntityFilter,
   })

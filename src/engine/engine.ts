@@ -10,6 +10,7 @@ import type { Clock } from './clock.ts'
 import type { Connector } from './connector.ts'
 import { createCounterFolding } from './counter-folder.ts'
 import { createDeadlineKeeping } from './deadline-keeper.ts'
+import { createHousekeeping } from './housekeeper.ts'
 import { createJobKeeping, createOverdueSpreading } from './job-keeper.ts'
 import { createJobSettling, type JobNotices, type JobSettling } from './job-settling.ts'
 import { createTargetResolving, type TargetResolverParts } from './job-targets.ts'
@@ -37,6 +38,8 @@ export interface EngineParts extends Pick<TargetResolverParts, 'applicabilityOf'
   /** a sealed device key in the clear */
   readonly openKey: (sealed: Buffer) => string
   readonly pullRedeliveryMs: number
+  /** months for which ended operations are kept; null for ever */
+  readonly retentionMonths: number | null
 }
 
 export interface Engine {
@@ -160,6 +163,7 @@ export function createEngine(parts: EngineParts): Engine {
     'job-keeper',
     createJobKeeping({ database, notices: parts.notices, settling, onCommit: wake, isMissed: isMissedByTask }),
   )
+  add('housekeeper', createHousekeeping(database, parts.retentionMonths))
   add('task-keeper', createTaskKeeping(database, parts.nextNumber, wake))
   add('operation-canceller', createOperationCancelling(database, settling, wake))
 

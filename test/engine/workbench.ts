@@ -103,6 +103,7 @@ export async function createWorkbench(
     nextNumber,
     openKey: sealed => sealed.toString(),
     pullRedeliveryMs: 30_000,
+    retentionMonths: null,
     applicabilityOf: () => Promise.resolve(applicability),
     compile: () => Promise.resolve(sql`true`),
   })

@@ -1,0 +1,55 @@
+/**
+ * Keeps the house: makes months ahead, lets old ones go as configured, and forgets what was kept for a while only. Refuses to touch
+ * anything that is open.
+ */
+import { monthOf } from '../domain/months.ts'
+import type { Database } from '../store/database.ts'
+import { forgetFiledMessages } from '../store/filed-messages.ts'
+import { forgetIdempotent } from '../store/idempotency.ts'
+import { forgetJobChanges } from '../store/job-changes.ts'
+import { addMonth, dropMonth, mayDoChores, partitionedMonths, removeJobsBefore } from '../store/months.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+const CHANGES_KEPT_MS = 10 * MINUTE_MS
+const KEYS_KEPT_MS = DAY_MS
+const MESSAGES_KEPT_MS = 30 * DAY_MS
+const JOBS_PER_CHUNK = 1_000
+/** How many months beside the present one are ready before they come. */
+const MONTHS_AHEAD = 2
+
+/** Makes the present month and those ahead; to be called before anything can end in them. */
+export async function readyMonths(database: Database, now: Date): Promise<void> {
+  const ready = new Set(await partitionedMonths(database))
+  for (let away = 0; away <= MONTHS_AHEAD; away += 1) {
+    const month = monthOf(now, away)
+    if (!ready.has(month.name)) await addMonth(database, month)
+  }
+}
+
+/** One turn, every minute; `retentionMonths` null keeps everything for ever. */
+export function createHousekeeping(database: Database, retentionMonths: number | null): (now: Date) => Promise<Date> {
+  async function letGo(now: Date): Promise<void> {
+    if (retentionMonths === null) return
+    const first = monthOf(now, -retentionMonths)
+    for (const name of await partitionedMonths(database)) if (name < first.name) await dropMonth(database, name)
+    await removeJobsBefore(database, first.from, JOBS_PER_CHUNK)
+  }
+
+  return async now => {
+    const before = (ms: number) => new Date(now.getTime() - ms)
+    const mine = await database.transaction(async tx => {
+      if (!(await mayDoChores(tx))) return false
+      await forgetJobChanges(tx, before(CHANGES_KEPT_MS))
+      await forgetIdempotent(tx, before(KEYS_KEPT_MS))
+      await forgetFiledMessages(tx, before(MESSAGES_KEPT_MS))
+      return true
+    })
+    if (mine) {
+      await readyMonths(database, now)
+      await letGo(now)
+    }
+    return new Date(now.getTime() + MINUTE_MS)
+  }
+}

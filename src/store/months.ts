@@ -1,0 +1,90 @@
+/**
+ * The monthly partitions of ended operations: made ahead, and let go as a whole. Every change of the table waits only a moment for
+ * its lock, so that nothing queues up behind it. Refuses to know which months are to be kept.
+ */
+import type { Month } from '../domain/months.ts'
+import { type Database, type Queryable, sqlState } from './database.ts'
+import { statement } from './statement.ts'
+
+const PREFIX = 'operation_ended_'
+const LOCK_MS = 500
+/** What PostgreSQL says when a lock did not come in time. */
+const LOCK_NOT_AVAILABLE = '55P03'
+
+const list = statement<{ name: string }, []>(
+  'months_list',
+  `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'operation_ended'::regclass and c.relname ~ '^operation_ended_[0-9]{4}_[0-9]{2}$' order by 1`,
+)
+
+/** Names (`2026_11`) of the months that have a partition, in order. */
+export async function partitionedMonths(db: Queryable): Promise<string[]> {
+  return (await db.run(list, [])).map(({ name }) => name.slice(PREFIX.length))
+}
+
+/** Makes the partition of a month. Answers false where its lock did not come in time: another time, then. */
+export function addMonth(database: Database, month: Month): Promise<boolean> {
+  const table = `${PREFIX}${month.name}`
+  return changed(database, [
+    `create table if not exists ${table} (like operation_ended including defaults)`,
+    // What came while the month was not there lies in the rest.
+    `with late as (delete from operation_ended_rest where job >= ${month.from} and job < ${month.to} returning *)
+     insert into ${table} select * from late`,
+    `alter table operation_ended attach partition ${table} for values from (${month.from}) to (${month.to})`,
+  ])
+}
+
+/** Lets a month go with everything in it. Answers false where its lock did not come in time. */
+export function dropMonth(database: Database, name: string): Promise<boolean> {
+  if (!/^\d{4}_\d{2}$/.test(name)) throw new Error(`${name} is no month`)
+  return changed(database, [
+    `alter table operation_ended detach partition ${PREFIX}${name}`,
+    `drop table ${PREFIX}${name}`,
+  ])
+}
+
+async function changed(database: Database, statements: readonly string[]): Promise<boolean> {
+  try {
+    await database.transaction(async tx => {
+      await tx.executeSql(`set local lock_timeout = ${LOCK_MS}`)
+      for (const each of statements) await tx.executeSql(each)
+    })
+    return true
+  } catch (error) {
+    if (sqlState(error) === LOCK_NOT_AVAILABLE) return false
+    throw error
+  }
+}
+
+const removeJobs = statement<unknown, [bigint, number]>(
+  'months_remove_jobs',
+  `with gone as (
+     delete from job where job = any(array(
+       select j.job from job j
+        where j.job < $1 and j.status in ('FINISHED', 'FINISHED_WITH_ERRORS', 'CANCELLED', 'TIMEOUT_CANCELLED')
+        limit $2 for update skip locked))
+     returning job
+   ), counters as (delete from job_counter c using gone g where c.job = g.job)
+   delete from job_counter_delta d using gone g where d.job = g.job`,
+)
+const oldJobs = statement<{ count: number }, [bigint]>(
+  'months_count_old_jobs',
+  `select count(*)::int as count from job
+    where job < $1 and status in ('FINISHED', 'FINISHED_WITH_ERRORS', 'CANCELLED', 'TIMEOUT_CANCELLED')`,
+)
+
+/** Removes ended jobs numbered before a bound, a chunk at a time; answers how many are left. */
+export async function removeJobsBefore(db: Queryable, bound: bigint, chunk: number): Promise<number> {
+  await db.run(removeJobs, [bound, chunk])
+  return (await db.run(oldJobs, [bound]))[0]?.count ?? 0
+}
+
+const tryTurn = statement<{ taken: boolean }, []>(
+  'months_try_turn',
+  'select pg_try_advisory_xact_lock(7305002) as taken',
+)
+
+/** Whether this transaction may do the chores now: of many nodes, one. */
+export async function mayDoChores(tx: Queryable): Promise<boolean> {
+  return (await tx.run(tryTurn, []))[0]!.taken
+}
