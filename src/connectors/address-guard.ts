@@ -11,7 +11,7 @@ export interface AddressSettings {
   readonly allowLoopback: boolean
   /** addresses and networks such as `10.1.0.0/16`, allowed though refused otherwise */
   readonly allowed?: readonly string[]
-  /** addresses and networks refused beside the built-in ones */
+  /** addresses, networks and host names refused beside the built-in ones */
   readonly refused?: readonly string[]
 }
 
@@ -19,6 +19,8 @@ export interface AddressSettings {
 export interface AddressRules {
   readonly allowed: BlockList
   readonly refused: readonly { readonly list: BlockList; readonly reason: string }[]
+  /** in lower case */
+  readonly refusedNames: ReadonlySet<string>
 }
 
 const LOOPBACK = ['127.0.0.0/8', '::1']
@@ -27,16 +29,22 @@ const LINK_LOCAL = ['169.254.0.0/16', 'fe80::/10']
 const METADATA = ['fd00:ec2::254', '100.100.100.200', '192.0.0.192']
 const NOT_A_HOST = ['0.0.0.0/8', '224.0.0.0/4', '240.0.0.0/4', '::', 'ff00::/8']
 
-/** Makes rules of settings. Throws a `RangeError` naming the entry that is neither an address nor a network. */
+const HOST_NAME = /^[a-z0-9_]([a-z0-9_.-]{0,252})$/i
+const CONFIGURED = 'refused by configuration'
+
+/** Makes rules of settings. Throws a `RangeError` naming the entry that is neither an address nor a network nor, if refused, a name. */
 export function addressRules({ allowLoopback, allowed = [], refused = [] }: AddressSettings): AddressRules {
+  const names = refused.filter(entry => HOST_NAME.test(entry) && !/^[\d.]+$/.test(entry))
+  const networks = refused.filter(entry => !names.includes(entry))
   return {
+    refusedNames: new Set(names.map(name => name.toLowerCase())),
     allowed: listOf(allowed),
     refused: [
       { list: listOf(allowLoopback ? [] : LOOPBACK), reason: 'a loopback address' },
       { list: listOf(METADATA), reason: 'a metadata address' },
       { list: listOf(LINK_LOCAL), reason: 'a link-local address' },
       { list: listOf(NOT_A_HOST), reason: 'not the address of a host' },
-      { list: listOf(refused), reason: 'refused by configuration' },
+      { list: listOf(networks), reason: CONFIGURED },
     ],
   }
 }
@@ -66,12 +74,13 @@ export class AddressRefused extends Error {
 }
 
 /**
- * Why the host of a URL may not be called, where that can be said without asking the name service: its host is a literal address
- * that is refused. Sockets do not look up a literal, so this is asked beside the guarded look-up.
+ * Why the host of a URL may not be called, where that can be said without asking the name service: it is a literal address or a
+ * name that is refused. Sockets do not look up a literal, so this is asked beside the guarded look-up.
  */
 export function judgeHost(hostname: string, rules: AddressRules): string | undefined {
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
-  return isIP(withoutZone(host)) === 0 ? undefined : judgeAddress(host, rules)
+  if (isIP(withoutZone(host)) !== 0) return judgeAddress(host, rules)
+  return rules.refusedNames.has(host.toLowerCase().replace(/\.$/, '')) ? CONFIGURED : undefined
 }
 
 /**

@@ -1,29 +1,76 @@
 /**
- * Hands requests to devices over the broker of this process. The broker knows who is connected: to whoever is not, nothing is sent.
- * Serves: Device-side exchange flows.
+ * The way out to devices that speak MQTT: requests are published to `odm/request/{id}` over a link to the broker, embedded or
+ * external. It keeps no request for a device that is away; that is the engine's to know.
  */
+import { fitsTopic } from '../contract/device-addresses.ts'
 import { requestMessage } from '../contract/device-exchange.ts'
-import type { Connector } from '../engine/connector.ts'
+import type { Connector, OperationRequest, SendReport } from '../engine/connector.ts'
 
-/** What the connector needs of the embedded broker. */
-export interface RequestPublisher {
-  publish(device: { readonly organization: number; readonly deviceId: string }, payload: Buffer): 'sent' | 'away'
+/** What becomes of one request on a link. */
+export type Handed = 'sent' | 'away' | 'notSent'
+
+/** A way to the broker. */
+export interface MqttLink {
+  /** requests that could be handed over now */
+  capacity(): number
+  /**
+   * Hands a request over: `sent` once the broker has it or the device's own connection does, `away` where the broker knows that the
+   * device is not there, `notSent` where the broker cannot be reached. Nothing is delivered later than `expiresMs` from now where
+   * the broker can keep to that.
+   */
+  hand(request: { organization: number; deviceId: string }, payload: Buffer, expiresMs: number): Promise<Handed>
 }
 
-/** Requests taken in one turn. */
-const CAPACITY = 1_000
+/** Makes the MQTT connector. Serves: Device-side exchange flows (over MQTT). */
+export function mqttConnector(link: MqttLink): Connector {
+  const underWay = new Set<Promise<void>>()
+  let stopping = false
+  let stopped = false
 
-/** The connector over an embedded broker, which exists only once the engine does. */
-export function embeddedMqttConnector(publisher: () => RequestPublisher | undefined): Connector {
+  async function hand(request: OperationRequest): Promise<SendReport> {
+    const { organization, deviceId } = request.device
+    if (!fitsTopic(deviceId)) {
+      return { seen: 'unreachable', description: 'the identifier of the device cannot be part of an MQTT topic' }
+    }
+    const payload = Buffer.from(JSON.stringify(requestMessage(request)))
+    return { seen: await link.hand({ organization, deviceId }, payload, request.exchangeMs) }
+  }
+
   return {
     flow: 'mqtt',
-    capacity: () => CAPACITY,
+    capacity: () => (stopping ? 0 : link.capacity()),
     send(requests, report) {
+      if (stopping) return
       for (const request of requests) {
-        const payload = Buffer.from(JSON.stringify(requestMessage(request)))
-        report(request, { seen: publisher()?.publish(request.device, payload) ?? 'away' })
+        const handing = hand(request)
+          .catch((): SendReport => ({ seen: 'notSent' }))
+          .then(told => {
+            underWay.delete(handing)
+            if (!stopped) report(request, told)
+          })
+        underWay.add(handing)
       }
     },
-    stop: () => Promise.resolve(),
+    async stop(graceMs) {
+      stopping = true
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, graceMs)
+      await Promise.race([Promise.all(underWay), promise])
+      clearTimeout(timer)
+      stopped = true
+    },
+  }
+}
+
+/** The embedded broker as a link needs it. */
+interface EmbeddedBroker {
+  publish(device: { organization: number; deviceId: string }, payload: Buffer): 'sent' | 'away'
+}
+
+/** The link to a broker within this process: it knows who is connected, and a request is with the device or not. */
+export function embeddedLink(broker: EmbeddedBroker, capacity = 1000): MqttLink {
+  return {
+    capacity: () => capacity,
+    hand: async (device, payload) => broker.publish(device, payload),
   }
 }

@@ -26,6 +26,8 @@ export interface MqttBrokerSettings {
   readonly unreadBytesMax?: number
   /** from the connection to its CONNECT packet */
   readonly connectMs?: number
+  /** how often the key of every connection is judged again: it may have been ended on another node */
+  readonly recheckMs?: number
   /** tells the connections of this process from those of another; part of every connection's name */
   readonly node: string
 }
@@ -56,6 +58,7 @@ export async function openMqttBroker(parts: SouthParts, settings: MqttBrokerSett
     packets = { firstMax: 16_384, max: 262_144 },
     unreadBytesMax = 1_048_576,
     connectMs = 10_000,
+    recheckMs = 60_000,
   } = settings
   const take = mqttMessageTaker(parts)
   const connections = mqttConnections(parts.presence, log)
@@ -111,7 +114,9 @@ export async function openMqttBroker(parts: SouthParts, settings: MqttBrokerSett
       }
       const payload = Buffer.from(packet.payload)
       const reachable = connections.isReachable(connection)
-      const taking = take({ kind: topic.kind, device, connection: name, reachable, payload }, ended.signal)
+      const { kind, deviceId } = topic
+      const message = { kind, deviceId, device: async () => device, connection: name, reachable, payload }
+      const taking = take(message, ended.signal)
       const settled = taking.then(
         () => done(null),
         () => done(new Error('the message was not taken')),
@@ -136,6 +141,7 @@ export async function openMqttBroker(parts: SouthParts, settings: MqttBrokerSett
       session,
       device,
       requestTopic: deviceTopic('request', deviceId),
+      isStillGood: async () => (await access.authenticate(deviceId, key))?.entity === device.entity,
       ended: new AbortController(),
       close: () => client.close(),
     }
@@ -187,6 +193,12 @@ export async function openMqttBroker(parts: SouthParts, settings: MqttBrokerSett
     })
   }
 
+  const rechecking = setInterval(() => {
+    connections
+      .recheck()
+      .catch((error: unknown) => log.warn({ err: error }, 'the keys of devices were not judged again'))
+  }, recheckMs)
+
   const server: Server = tls
     ? createTlsServer({ ...tls, handshakeTimeout: connectMs }, accept)
     : createServer({ pauseOnConnect: false }, accept)
@@ -214,6 +226,7 @@ export async function openMqttBroker(parts: SouthParts, settings: MqttBrokerSett
     disconnect: (organization, deviceId) => connections.closeAll(organization, deviceId),
     async stop(graceMs) {
       stopping = true
+      clearInterval(rechecking)
       const closed = new Promise(resolve => server.close(resolve))
       await within(Promise.all(inHand), graceMs)
       await new Promise<void>(resolve => aedes.close(resolve))

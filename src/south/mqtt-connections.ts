@@ -14,6 +14,8 @@ export interface MqttConnection {
   readonly session: string
   readonly device: SouthDevice
   readonly requestTopic: string
+  /** whether its key would be accepted now */
+  isStillGood(): Promise<boolean>
   /** aborted when the connection has ended */
   readonly ended: AbortController
   close(): void
@@ -31,10 +33,14 @@ export interface MqttConnections {
   /** the connection of a device that subscribed last */
   lastReachable(organization: number, deviceId: string): MqttConnection | undefined
   closeAll(organization: number, deviceId: string): void
+  /** judges the key of every connection, some at a time, and closes those that would not be let in any more */
+  recheck(): Promise<void>
   /** resolves when the engine has heard of everything so far, or when the signal aborts */
   settled(signal: AbortSignal): Promise<unknown>
 }
 
+/** Keys judged at once: as many as the look-up takes in one batch. */
+const RECHECKED_AT_ONCE = 500
 const FIRST_PAUSE_MS = 200
 const LONGEST_PAUSE_MS = 5000
 
@@ -103,6 +109,14 @@ export function mqttConnections(presence: SouthParts['presence'], log: Logger): 
     lastReachable: (organization, deviceId) => [...(reachable.get(keyOf(organization, deviceId)) ?? [])].at(-1),
     closeAll(organization, deviceId) {
       for (const connection of [...(admitted.get(keyOf(organization, deviceId)) ?? [])]) connection.close()
+    },
+    async recheck() {
+      const all = [...admitted.values()].flatMap(connections => [...connections])
+      for (let at = 0; at < all.length && !stopping.signal.aborted; at += RECHECKED_AT_ONCE) {
+        const some = all.slice(at, at + RECHECKED_AT_ONCE)
+        const good = await Promise.all(some.map(connection => connection.isStillGood()))
+        for (const [k, connection] of some.entries()) if (!good[k]) connection.close()
+      }
     },
     settled(signal) {
       signal.addEventListener('abort', () => stopping.abort(), { once: true })

@@ -14,10 +14,13 @@ import type { SouthDevice, SouthParts } from './parts.ts'
 /** What a device may publish. */
 export type MqttMessageKind = Exclude<DeviceTopicKind, 'request'>
 
-/** A message as it came from an authenticated device; `connection` tells its connection from the next one. */
+/** A message as it came; `connection` tells the connection of its device from the next one. */
 export interface MqttMessage {
   readonly kind: MqttMessageKind
-  readonly device: SouthDevice
+  /** by the id in the topic */
+  readonly deviceId: string
+  /** the device that the broker let speak on this topic; undefined where it is none of ours */
+  readonly device: () => Promise<SouthDevice | undefined>
   readonly connection: string
   /** whether requests reach the device over this connection */
   readonly reachable: boolean
@@ -37,8 +40,10 @@ const PASSING: readonly ErrorKind[] = ['tooMany', 'stopping']
 export function mqttMessageTaker(parts: SouthParts): (message: MqttMessage, signal: AbortSignal) => Promise<void> {
   const { answers, presence, collection, count, log } = parts
 
-  async function take({ kind, device, connection, reachable, payload }: MqttMessage): Promise<void> {
-    if (kind === 'operationOnDemand') {
+  async function take({ kind, device: find, connection, reachable, payload }: MqttMessage): Promise<void> {
+    const device = await find()
+    if (device === undefined) count('unauthorized')
+    else if (kind === 'operationOnDemand') {
       if (reachable) await presence.connected(device, connection)
       else await presence.seen(device)
     } else if (kind === 'response') {
@@ -72,10 +77,10 @@ export function mqttMessageTaker(parts: SouthParts): (message: MqttMessage, sign
       } catch (error) {
         if (error instanceof DroverError && !PASSING.includes(error.entry.kind)) {
           count('unreadable-message')
-          log.debug({ err: error, device: message.device.deviceId }, 'a message was refused and dropped')
+          log.debug({ err: error, device: message.deviceId }, 'a message was refused and dropped')
           return
         }
-        log.warn({ err: error, device: message.device.deviceId }, 'a message could not be taken and is tried again')
+        log.warn({ err: error, device: message.deviceId }, 'a message could not be taken and is tried again')
         await pause(pauseMs, undefined, { signal })
       }
     }

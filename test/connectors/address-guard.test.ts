@@ -9,7 +9,11 @@ import {
 } from '../../src/connectors/address-guard.ts'
 
 const strict = addressRules({ allowLoopback: false })
-const devices = addressRules({ allowLoopback: true, refused: ['10.0.0.0/8', 'fd12::/16'], allowed: ['10.1.0.0/16'] })
+const devices = addressRules({
+  allowLoopback: true,
+  refused: ['10.0.0.0/8', 'fd12::/16', 'Bad.example'],
+  allowed: ['10.1.0.0/16'],
+})
 
 /** A name service that knows what it is told. */
 function names(known: Record<string, string[]>): NameService {
@@ -66,7 +70,7 @@ describe('an address', () => {
     ).toBeUndefined()
   })
 
-  test.for(['10.0.0.0/33', 'example.org', '10.0.0.0/8/8', '10.0.0.0/', 'fe80::/129', ''])(
+  test.for(['10.0.0.0/33', '10.0.0', '10.0.0.0/8/8', '10.0.0.0/', 'fe80::/129', ''])(
     'list with %j in it is refused at start',
     entry => {
       expect(() => addressRules({ allowLoopback: true, refused: [entry] })).toThrow(RangeError)
@@ -78,6 +82,8 @@ test('a host of a URL is judged where it is a literal address, with or without b
   expect(judgeHost('[::1]', strict)).toBe('a loopback address')
   expect(judgeHost(new URL('http://0x7f.1/').hostname, strict)).toBe('a loopback address')
   expect(judgeHost('localhost', strict)).toBeUndefined()
+  expect(judgeHost('bad.EXAMPLE.', devices)).toBe('refused by configuration')
+  expect(judgeHost('good.example', devices)).toBeUndefined()
 })
 
 describe('a guarded look-up', () => {

@@ -421,6 +421,29 @@ describe('devices and each other', () => {
     expect(clients.map(client => client.connected)).toEqual([false, false])
   })
 
+  test('a device whose key was ended elsewhere is disconnected when its key is judged again', async () => {
+    const { port } = await open({ recheckMs: 20 })
+    const [revoked, good] = [await connect(port, 'pump-1'), await connect(port, 'pump-2')]
+    const left = closed(revoked)
+    house.onAuthenticate = async deviceId => (deviceId === 'pump-1' ? undefined : device(deviceId))
+    await left
+    await roundTrip(good, 'pump-2')
+    expect(good.connected).toBe(true)
+  })
+
+  test('a device stays connected while its key cannot be judged', async () => {
+    const { port } = await open({ recheckMs: 10 })
+    const client = await connect(port, 'pump-1')
+    const judged = notes<void>()
+    house.onAuthenticate = () => {
+      judged.add()
+      return Promise.reject(new Error('the database is gone'))
+    }
+    await judged.until(3)
+    await roundTrip(client, 'pump-1')
+    expect(client.connected).toBe(true)
+  })
+
   test('no more are let in than there is room for', async () => {
     const { port } = await open({ connectionsMax: 2 })
     await connect(port, 'pump-1')

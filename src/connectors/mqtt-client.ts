@@ -1,0 +1,129 @@
+/**
+ * A connection to an external MQTT broker that is made again whenever it is lost, after growing pauses that differ from process to
+ * process. It knows no topic; what is published and subscribed is its users' affair.
+ */
+import { connect, type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt'
+import type { Logger } from 'pino'
+
+export interface MqttClientSettings {
+  /** with user name and password, as the broker asks for them */
+  readonly url: string
+  /** the same at every start: the broker keeps the session of this name while the connection is lost */
+  readonly clientId: string
+  /** certificates (PEM) that are trusted beside the system's */
+  readonly certificates?: readonly string[]
+  /** 5, or 4 for a broker that speaks 3.1.1 only */
+  readonly protocolVersion?: 4 | 5
+  /** how long the broker keeps the session of a process that does not come back; 3.1.1 has no word for it */
+  readonly sessionMs?: number
+  readonly connectMs?: number
+  readonly firstPauseMs?: number
+  readonly longestPauseMs?: number
+  readonly random?: () => number
+}
+
+/** A connection from its opening to its loss. */
+export interface MqttConnection {
+  readonly client: MqttClient
+  /** aborted when the connection is lost or ended */
+  readonly lost: AbortSignal
+}
+
+/** A connection that is made. */
+export interface LiveMqttConnection extends MqttConnection {
+  /** messages at QoS 1 that the broker takes before it has acknowledged one */
+  readonly receiveMax: number
+}
+
+/** What is done with each connection. */
+export interface MqttConnectionUser {
+  /** before anything is sent or received */
+  onOpen?(connection: MqttConnection): void
+  onConnect?(connection: LiveMqttConnection): void
+}
+
+export interface KeptMqttClient {
+  /** the connection, while there is one */
+  live(): LiveMqttConnection | undefined
+  /** disconnects, and connects no more */
+  stop(): Promise<void>
+}
+
+/** What a broker takes at once that does not say. */
+const RECEIVE_MAX_DEFAULT = 65_535
+
+/** How long a stop waits for what the broker has not acknowledged yet. */
+const END_MS = 2000
+
+/** Keeps a connection. */
+export function keepMqttClient(settings: MqttClientSettings, user: MqttConnectionUser, log: Logger): KeptMqttClient {
+  const { firstPauseMs = 250, longestPauseMs = 15_000, random = Math.random } = settings
+  let live: LiveMqttConnection | undefined
+  let current: MqttClient | undefined
+  let timer: NodeJS.Timeout | undefined
+  let failures = 0
+  let stopping = false
+
+  function open(): void {
+    // A client is made anew each time: one that reconnects by itself would send what the engine has given up meanwhile.
+    const client = connect(settings.url, optionsOf(settings))
+    const lost = new AbortController()
+    current = client
+    user.onOpen?.({ client, lost: lost.signal })
+    client.once('connect', packet => {
+      failures = 0
+      log.info('connected to the MQTT broker')
+      live = { client, receiveMax: receiveMaxOf(packet), lost: lost.signal }
+      user.onConnect?.(live)
+    })
+    const onLost = (error?: Error) => {
+      if (lost.signal.aborted) return
+      lost.abort()
+      live = undefined
+      client.end(true)
+      if (stopping) return
+      const pauseMs = Math.min(firstPauseMs * 2 ** failures, longestPauseMs) * (0.5 + random() / 2)
+      failures = Math.min(failures + 1, 20)
+      log.warn({ err: error, pauseMs }, 'no connection to the MQTT broker')
+      timer = setTimeout(open, pauseMs)
+    }
+    // Listening for as long as the client lives: an error without a listener would end the process.
+    client.on('error', onLost)
+    client.on('close', () => onLost())
+  }
+  open()
+
+  return {
+    live: () => live,
+    async stop() {
+      stopping = true
+      clearTimeout(timer)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const over = setTimeout(resolve, END_MS)
+      await Promise.race([current?.endAsync(live === undefined), promise])
+      clearTimeout(over)
+      current?.stream.destroy()
+    },
+  }
+}
+
+function optionsOf(settings: MqttClientSettings): IClientOptions {
+  const { clientId, certificates = [], protocolVersion = 5, sessionMs = 3_600_000, connectMs = 10_000 } = settings
+  return {
+    clientId,
+    clean: false,
+    protocolVersion,
+    reconnectPeriod: 0,
+    resubscribe: false,
+    connectTimeout: connectMs,
+    keepalive: 30,
+    ...(certificates.length > 0 && { ca: [...certificates] }),
+    ...(protocolVersion === 5 && {
+      properties: { sessionExpiryInterval: Math.ceil(sessionMs / 1000), receiveMaximum: 1000 },
+    }),
+  }
+}
+
+function receiveMaxOf({ properties }: IConnackPacket): number {
+  return properties?.receiveMaximum ?? RECEIVE_MAX_DEFAULT
+}

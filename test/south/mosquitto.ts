@@ -1,0 +1,88 @@
+/** A Mosquitto of Debian's package, where there is one: the broker that most fleets run. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const CANDIDATES = [process.env.DROVER_TEST_MOSQUITTO ?? '', 'mosquitto', '/usr/sbin/mosquitto']
+
+/** The program, or undefined where it is not installed; then a word is printed. */
+export const mosquittoProgram = CANDIDATES.find(
+  program => program !== '' && spawnSync(program, ['-h']).error === undefined,
+)
+if (mosquittoProgram === undefined) {
+  console.warn(
+    'Mosquitto is not installed (apt-get install mosquitto): the tests with an external broker are left out.',
+  )
+}
+
+export interface Mosquitto {
+  readonly url: string
+  start(): Promise<void>
+  /** `SIGKILL` leaves it no time to write anything */
+  kill(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
+  /** stops it and removes its files */
+  remove(): Promise<void>
+}
+
+/** Makes a broker on a free port, not yet started, that keeps its sessions on disk. */
+export async function createMosquitto(program: string): Promise<Mosquitto> {
+  const folder = await mkdtemp(join(tmpdir(), 'drover-mosquitto-'))
+  const port = await freePort()
+  const configuration = join(folder, 'mosquitto.conf')
+  await writeFile(
+    configuration,
+    [
+      `listener ${port} 127.0.0.1`,
+      'allow_anonymous true',
+      'persistence true',
+      `persistence_location ${folder}/`,
+      'autosave_interval 1',
+      'autosave_on_changes true',
+      'max_queued_messages 0',
+      'max_inflight_messages 100',
+      'user root',
+    ].join('\n'),
+  )
+  let running: ChildProcess | undefined
+
+  async function kill(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    if (running === undefined) return
+    const ended = once(running, 'exit')
+    running.kill(signal)
+    await ended
+    running = undefined
+  }
+
+  return {
+    url: `mqtt://127.0.0.1:${port}`,
+    async start() {
+      const started = spawn(program, ['-c', configuration, '-v'], { stdio: ['ignore', 'ignore', 'pipe'] })
+      running = started
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      let told = ''
+      started.stderr.on('data', chunk => {
+        told += chunk
+        if (told.includes(' running')) resolve()
+      })
+      started.once('error', reject)
+      started.once('exit', () => reject(new Error(`Mosquitto did not start: ${told}`)))
+      await promise
+    },
+    kill,
+    async remove() {
+      await kill('SIGKILL')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
