@@ -91,6 +91,12 @@ const variables = {
       secret: true,
     },
   ),
+  mqttClientId: row(
+    'DROVER_MQTT_CLIENT_ID',
+    null,
+    text,
+    'Name of this process at that broker, given to no other; made of host and port when unset.',
+  ),
   organization: row('DROVER_ORGANIZATION', 'drover', textOfAtLeast(1), 'Organization made at the first start.'),
   adminEmail: row('DROVER_ADMIN_EMAIL', null, email, 'Email of the user made at the first start, with profile root.'),
   adminPassword: row('DROVER_ADMIN_PASSWORD', null, textOfAtLeast(8), 'Password of that user.', { secret: true }),

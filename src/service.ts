@@ -9,7 +9,6 @@ import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { addressRules } from './connectors/address-guard.ts'
 import { httpConnector } from './connectors/http.ts'
-import { embeddedMqttConnector } from './connectors/mqtt.ts'
 import { readParameters } from './contract/device-parameters.ts'
 import { mayExecute } from './domain/caller.ts'
 import { numberSource } from './domain/identity.ts'
@@ -20,6 +19,7 @@ import { closeEntities, closeOrganization } from './engine/closing.ts'
 import { createCollection } from './engine/collection.ts'
 import { createDatastreams } from './engine/datastreams.ts'
 import { createDeviceAccess } from './engine/device-access.ts'
+import { createDeviceNames, type DeviceNames } from './engine/device-names.ts'
 import { createEngine, type Engine } from './engine/engine.ts'
 import { createEntities } from './engine/entities.ts'
 import { type FirstCredentials, firstStart } from './engine/first-start.ts'
@@ -36,7 +36,7 @@ import { createUsers } from './engine/users.ts'
 import { type NorthParts, registerNorth } from './north/north.ts'
 import { createServer } from './server.ts'
 import { type Deliveries, openDeliveries } from './service-deliveries.ts'
-import { type MqttBroker, openMqttBroker } from './south/mqtt-broker.ts'
+import { createMqtt, type Mqtt } from './service-mqtt.ts'
 import type { SouthParts } from './south/parts.ts'
 import { south } from './south/south.ts'
 import { holdDataFolder } from './store/data-folder.ts'
@@ -113,7 +113,9 @@ async function build(
   const deliveries = await openDeliveries(config, database, clock, log)
   atStop(() => deliveries.close())
 
-  let broker: MqttBroker | undefined
+  const names = createDeviceNames({ database, clock })
+  const mqtt = createMqtt({ config, log, node, names })
+  atStop(() => mqtt.close())
   const engine = createEngine({
     database,
     clock,
@@ -125,10 +127,8 @@ async function build(
       httpConnector({
         addresses: addressRules({ allowLoopback: true, refused: config.deviceHostsRefused ?? [] }),
         urlTemplate: config.deviceUrlTemplate,
-        // Nothing may leave later than this after a job was paused or cancelled.
-        connectMs: 1_900,
       }),
-      embeddedMqttConnector(() => broker),
+      mqtt.connector,
     ],
     notices: deliveries.notices,
     nextNumber,
@@ -153,6 +153,8 @@ async function build(
     passwords,
     engine,
     deviceAccess,
+    names,
+    mqtt,
     deliveries,
   }
   const server = createServer({ log, bodyBytesMax: config.bodyBytesMax, notReady: () => notReady(database) })
@@ -160,17 +162,8 @@ async function build(
   if (config.roles.includes('north')) registerNorth(server, await northParts(parts))
   if (config.roles.includes('south')) await server.register(south, { prefix: '/south/v80', parts: southParts })
 
-  let mqttPort: number | null = null
-  if (config.roles.includes('south') && config.mqttUrl === null) {
-    broker = await openMqttBroker(southParts, {
-      node: String(node),
-      host: config.host,
-      port: config.mqttPort,
-    })
-    mqttPort = broker.port
-    const opened = broker
-    atStop(() => opened.stop(STOP_GRACE_MS))
-  }
+  const mqttPort = await mqtt.open(southParts)
+  atStop(() => mqtt.stopTaking(STOP_GRACE_MS))
   await engine.start(config.roles.includes('engine'))
   if (config.roles.includes('engine')) deliveries.start()
   atStop(() => server.close())
@@ -189,6 +182,8 @@ type Shared = {
   readonly passwords: ReturnType<typeof createPasswords>
   readonly engine: Engine
   readonly deviceAccess: ReturnType<typeof createDeviceAccess>
+  readonly names: DeviceNames
+  readonly mqtt: Mqtt
   readonly deliveries: Deliveries
 }
 
@@ -220,7 +215,21 @@ function southOf({ database, clock, log, engine, deviceAccess }: Shared): SouthP
 }
 
 async function northParts(parts: Shared): Promise<NorthParts> {
-  const { config, database, clock, now, nextNumber, secret, seal, passwords, engine, deviceAccess, deliveries } = parts
+  const {
+    config,
+    database,
+    clock,
+    now,
+    nextNumber,
+    secret,
+    seal,
+    passwords,
+    engine,
+    deviceAccess,
+    names,
+    mqtt,
+    deliveries,
+  } = parts
   const privateKey =
     config.jwtPrivateKeyFile === null ? {} : { privateKey: await readFile(config.jwtPrivateKeyFile, 'utf8') }
   const tokens = createTokens({ secret, lifetimeMs: config.tokenLifetimeMs, now, ...privateKey })
@@ -254,6 +263,8 @@ async function northParts(parts: Shared): Promise<NorthParts> {
       closeEntities,
       onGone(entities) {
         deviceAccess.forgetDevices(entities)
+        names.forget(entities)
+        mqtt.disconnect(entities)
         engine.wake()
       },
     }),

@@ -9,6 +9,10 @@ import type { OperationRequest, SendReport } from '../engine/connector.ts'
 
 /** Bounds of one exchange. */
 export interface ExchangeBounds {
+  /** until the request has left, ms; after that it is not sent any more */
+  readonly sendMs: number
+  /** reported when it has not left by then */
+  readonly late: SendReport
   /** from the end of the headers to the end of the body, ms */
   readonly bodyMs: number
   readonly bodyBytesMax: number
@@ -61,6 +65,7 @@ export function exchange(
   /** The body so far, where the device said yes; what cannot be read is an acknowledgement. */
   const answered = (body?: string) => settle({ seen: 'answered', message: messageIn(body, request) })
 
+  within(bounds.sendMs, () => settle(bounds.late))
   dispatcher.dispatch(
     {
       origin: url.origin,
@@ -79,6 +84,7 @@ export function exchange(
     {
       onRequestStart(started) {
         controller = started
+        if (settled) return abort()
         within(request.exchangeMs, settle)
         if (!sent) report({ seen: 'sent' })
         sent = true
@@ -134,6 +140,12 @@ function messageIn(body: string | undefined, request: OperationRequest) {
   return { ...report, organization, deviceId, partition, entity }
 }
 
+/** The device did not take the connection within its time. */
+export const UNREACHABLE_IN_TIME: SendReport = {
+  seen: 'unreachable',
+  description: 'the device did not accept a connection in time',
+}
+
 /** What a failed exchange says of a device whose status never came. */
 function failure(error: Error & { code?: unknown }, sent: boolean): SendReport {
   const code = typeof error.code === 'string' ? error.code : ''
@@ -146,9 +158,7 @@ function failure(error: Error & { code?: unknown }, sent: boolean): SendReport {
   if (code === 'ADDRESS_REFUSED') {
     return { seen: 'unreachable', description: `the address of the device is not allowed: ${error.message}` }
   }
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') {
-    return { seen: 'unreachable', description: 'the device did not accept a connection in time' }
-  }
+  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return UNREACHABLE_IN_TIME
   const what = sent ? 'the device closed the connection before it answered' : 'no connection to the device'
   return { seen: 'unreachable', description: `${what} (${code || error.message})`.slice(0, 200) }
 }

@@ -7,7 +7,7 @@ import { Agent } from 'undici'
 import type { Connector, OperationRequest, SendReport } from '../engine/connector.ts'
 import { type AddressRules, guardedLookup, judgeHost } from './address-guard.ts'
 import { DEVICE_URL_TEMPLATE, deviceUrl } from './device-url.ts'
-import { exchange } from './http-exchange.ts'
+import { exchange, UNREACHABLE_IN_TIME } from './http-exchange.ts'
 
 /** Bounds and rules of HTTP push. */
 export interface HttpSettings {
@@ -18,9 +18,10 @@ export interface HttpSettings {
   readonly exchangesPerHostMax?: number
   /** requests that wait for their turn at one host */
   readonly waitingPerHostMax?: number
-  /** a request that has waited longer is not sent */
+  /** a request that has waited longer for its turn is not sent */
   readonly waitMs?: number
-  readonly connectMs?: number
+  /** a request that has not left after this, its wait included, is not sent: nothing may leave later after a pause or cancel */
+  readonly sendMs?: number
   readonly bodyMs?: number
   readonly bodyBytesMax?: number
   /** an idle connection is kept this long, ms; short, since a device may close it at the moment of the next request */
@@ -54,10 +55,10 @@ export function httpConnector(settings: HttpSettings): Connector {
   const {
     addresses,
     exchangesMax = 4096,
-    exchangesPerHostMax = 64,
+    exchangesPerHostMax = 256,
     waitingPerHostMax = 256,
-    waitMs = 2000,
-    connectMs = 5000,
+    waitMs = 1000,
+    sendMs = 2000,
     bodyMs = 30_000,
     bodyBytesMax = 262_144,
     idleMs = 1000,
@@ -70,7 +71,7 @@ export function httpConnector(settings: HttpSettings): Connector {
     keepAliveTimeout: idleMs,
     keepAliveMaxTimeout: 30_000,
     connect: {
-      timeout: connectMs,
+      timeout: sendMs,
       lookup: guardedLookup(addresses),
       ...(certificates.length > 0 && { ca: [...getCACertificates(), ...certificates] }),
     },
@@ -106,7 +107,7 @@ export function httpConnector(settings: HttpSettings): Connector {
     }
   }
 
-  function begin(host: Host, { request, url, report }: Waiting): void {
+  function begin(host: Host, { request, url, report, since }: Waiting): void {
     open += 1
     host.open += 1
     const tell = (told: SendReport) => {
@@ -120,7 +121,10 @@ export function httpConnector(settings: HttpSettings): Connector {
       proceed()
       if (open === 0) idle?.()
     }
-    exchange(agent, url, request, { bodyMs, bodyBytesMax }, tell, ended)
+    const waited = performance.now() - since
+    // Only a device that had its full time to accept the connection is known not to.
+    const late: SendReport = waited < sendMs / 10 ? UNREACHABLE_IN_TIME : { seen: 'notSent' }
+    exchange(agent, url, request, { sendMs: sendMs - waited, late, bodyMs, bodyBytesMax }, tell, ended)
   }
 
   function refuse(request: OperationRequest, report: Report, description: string): void {

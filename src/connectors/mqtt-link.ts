@@ -7,7 +7,7 @@ import type { Handed, MqttLink } from './mqtt.ts'
 import type { KeptMqttClient } from './mqtt-client.ts'
 
 /** Makes the link. A request that the broker does not acknowledge within `acknowledgeMs` was not sent as far as is known. */
-export function externalLink(kept: KeptMqttClient, inFlightMax = 1000, acknowledgeMs = 2000): MqttLink {
+export function externalLink(kept: Pick<KeptMqttClient, 'live'>, inFlightMax = 1000, acknowledgeMs = 2000): MqttLink {
   let inFlight = 0
   const room = () => Math.min(inFlightMax, kept.live()?.receiveMax ?? 0) - inFlight
 

@@ -4,10 +4,13 @@
  */
 import { fitsTopic } from '../contract/device-addresses.ts'
 import { requestMessage } from '../contract/device-exchange.ts'
-import type { Connector, OperationRequest, SendReport } from '../engine/connector.ts'
+import type { Connector, DeviceAddress, OperationRequest, SendReport } from '../engine/connector.ts'
 
 /** What becomes of one request on a link. */
 export type Handed = 'sent' | 'away' | 'notSent'
+
+/** A device as a link addresses it. */
+export type MqttDevice = Pick<DeviceAddress, 'deviceId' | 'entity'>
 
 /** A way to the broker. */
 export interface MqttLink {
@@ -18,7 +21,7 @@ export interface MqttLink {
    * device is not there, `notSent` where the broker cannot be reached. Nothing is delivered later than `expiresMs` from now where
    * the broker can keep to that.
    */
-  hand(request: { organization: number; deviceId: string }, payload: Buffer, expiresMs: number): Promise<Handed>
+  hand(device: MqttDevice, payload: Buffer, expiresMs: number): Promise<Handed>
 }
 
 /** Makes the MQTT connector. Serves: Device-side exchange flows (over MQTT). */
@@ -28,12 +31,11 @@ export function mqttConnector(link: MqttLink): Connector {
   let stopped = false
 
   async function hand(request: OperationRequest): Promise<SendReport> {
-    const { organization, deviceId } = request.device
-    if (!fitsTopic(deviceId)) {
+    if (!fitsTopic(request.device.deviceId)) {
       return { seen: 'unreachable', description: 'the identifier of the device cannot be part of an MQTT topic' }
     }
     const payload = Buffer.from(JSON.stringify(requestMessage(request)))
-    return { seen: await link.hand({ organization, deviceId }, payload, request.exchangeMs) }
+    return { seen: await link.hand(request.device, payload, request.exchangeMs) }
   }
 
   return {
@@ -62,15 +64,18 @@ export function mqttConnector(link: MqttLink): Connector {
   }
 }
 
-/** The embedded broker as a link needs it. */
-interface EmbeddedBroker {
-  publish(device: { organization: number; deviceId: string }, payload: Buffer): 'sent' | 'away'
+/** What the link needs of the embedded broker. */
+interface RequestPublisher {
+  publish(device: MqttDevice, payload: Buffer): 'sent' | 'away'
 }
 
-/** The link to a broker within this process: it knows who is connected, and a request is with the device or not. */
-export function embeddedLink(broker: EmbeddedBroker, capacity = 1000): MqttLink {
+/**
+ * The link to the broker of this process, which opens after the engine is built: it knows who is connected, and a request is with the
+ * device or not.
+ */
+export function embeddedLink(broker: () => RequestPublisher | undefined, capacity = 1000): MqttLink {
   return {
     capacity: () => capacity,
-    hand: async (device, payload) => broker.publish(device, payload),
+    hand: async (device, payload) => broker()?.publish(device, payload) ?? 'away',
   }
 }

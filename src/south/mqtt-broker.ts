@@ -37,9 +37,9 @@ export interface MqttBroker {
   /** devices connected now, known or not yet */
   connections(): number
   /** hands a request to a device over the last of its connections that has subscribed to its topic */
-  publish(device: { readonly organization: number; readonly deviceId: string }, payload: Buffer): 'sent' | 'away'
-  /** ends all connections of a device: its key was replaced or revoked, or it is gone */
-  disconnect(organization: number, deviceId: string): void
+  publish(device: { readonly entity: bigint }, payload: Buffer): 'sent' | 'away'
+  /** ends all connections of devices: their keys were replaced or revoked, or they are gone */
+  disconnect(devices: readonly { readonly entity: bigint }[]): void
   /** takes no more, waits for what is in hand at most `graceMs`, then ends every connection and records that */
   stop(graceMs: number): Promise<void>
 }
@@ -211,8 +211,8 @@ export async function openMqttBroker(parts: SouthParts, settings: MqttBrokerSett
   return {
     port: (server.address() as AddressInfo).port,
     connections: () => aedes.connectedClients,
-    publish({ organization, deviceId }, payload) {
-      const connection = connections.lastReachable(organization, deviceId)
+    publish({ entity }, payload) {
+      const connection = connections.lastReachable(entity)
       const client = connection && clients.get(connection)
       if (!connection || !client || client.closed) return 'away'
       if (client.conn.writableLength > unreadBytesMax) {
@@ -223,7 +223,9 @@ export async function openMqttBroker(parts: SouthParts, settings: MqttBrokerSett
       client.publish({ cmd: 'publish', topic, payload, qos: 1, dup: false, retain: false }, () => {})
       return 'sent'
     },
-    disconnect: (organization, deviceId) => connections.closeAll(organization, deviceId),
+    disconnect(devices) {
+      for (const { entity } of devices) connections.closeAll(entity)
+    },
     async stop(graceMs) {
       stopping = true
       clearInterval(rechecking)

@@ -30,9 +30,9 @@ export interface MqttConnections {
   lose(connection: MqttConnection): void
   end(connection: MqttConnection): void
   isReachable(connection: MqttConnection): boolean
-  /** the connection of a device that subscribed last */
-  lastReachable(organization: number, deviceId: string): MqttConnection | undefined
-  closeAll(organization: number, deviceId: string): void
+  /** the connection of a device that subscribed last, by the number of the device */
+  lastReachable(entity: bigint): MqttConnection | undefined
+  closeAll(entity: bigint): void
   /** judges the key of every connection, some at a time, and closes those that would not be let in any more */
   recheck(): Promise<void>
   /** resolves when the engine has heard of everything so far, or when the signal aborts */
@@ -47,25 +47,25 @@ const LONGEST_PAUSE_MS = 5000
 /** Makes the book of one broker. Presence that cannot be recorded is tried again with growing pauses. */
 export function mqttConnections(presence: SouthParts['presence'], log: Logger): MqttConnections {
   const bySession = new Map<string, MqttConnection>()
-  const admitted = new Map<string, Set<MqttConnection>>()
-  const reachable = new Map<string, Set<MqttConnection>>()
-  const telling = new Map<MqttConnection, Promise<void>>()
+  const admitted = new Map<bigint, Set<MqttConnection>>()
+  const reachable = new Map<bigint, Set<MqttConnection>>()
+  const telling = new Map<bigint, Promise<void>>()
   const stopping = new AbortController()
 
-  const keyOf = (organization: number, deviceId: string) => `${organization}/${deviceId}`
-  const deviceKey = ({ device }: MqttConnection) => keyOf(device.organization, device.deviceId)
+  const lastReachable = (entity: bigint) => [...(reachable.get(entity) ?? [])].at(-1)
 
-  /** One connection's comings and goings are told one after the other, each until it is recorded. */
+  /** A device's comings and goings are told one after the other, each until it is recorded. */
   function tell(connection: MqttConnection, sign: 'connected' | 'disconnected'): void {
-    const told = (telling.get(connection) ?? Promise.resolve())
+    const { entity } = connection.device
+    const told = (telling.get(entity) ?? Promise.resolve())
       .then(() => record(connection, sign))
       .catch((error: unknown) => {
         log.warn({ err: error, device: connection.device.deviceId, sign }, 'presence was not recorded')
       })
       .finally(() => {
-        if (telling.get(connection) === told) telling.delete(connection)
+        if (telling.get(entity) === told) telling.delete(entity)
       })
-    telling.set(connection, told)
+    telling.set(entity, told)
   }
 
   async function record(connection: MqttConnection, sign: 'connected' | 'disconnected'): Promise<void> {
@@ -81,34 +81,38 @@ export function mqttConnections(presence: SouthParts['presence'], log: Logger): 
   }
 
   function lose(connection: MqttConnection): void {
-    if (!remove(reachable, deviceKey(connection), connection)) return
+    const { entity } = connection.device
+    const wasLast = lastReachable(entity) === connection
+    if (!remove(reachable, entity, connection)) return
     tell(connection, 'disconnected')
+    const next = lastReachable(entity)
+    if (wasLast && next !== undefined) tell(next, 'connected')
   }
 
   return {
     admit(connection) {
       bySession.get(connection.session)?.close()
       bySession.set(connection.session, connection)
-      add(admitted, deviceKey(connection), connection)
+      add(admitted, connection.device.entity, connection)
     },
     reach(connection) {
       if (connection.ended.signal.aborted) return
-      const key = deviceKey(connection)
-      const again = remove(reachable, key, connection)
-      add(reachable, key, connection)
+      const { entity } = connection.device
+      const again = remove(reachable, entity, connection)
+      add(reachable, entity, connection)
       if (!again) tell(connection, 'connected')
     },
     lose,
     end(connection) {
       connection.ended.abort()
       if (bySession.get(connection.session) === connection) bySession.delete(connection.session)
-      remove(admitted, deviceKey(connection), connection)
+      remove(admitted, connection.device.entity, connection)
       lose(connection)
     },
-    isReachable: connection => reachable.get(deviceKey(connection))?.has(connection) ?? false,
-    lastReachable: (organization, deviceId) => [...(reachable.get(keyOf(organization, deviceId)) ?? [])].at(-1),
-    closeAll(organization, deviceId) {
-      for (const connection of [...(admitted.get(keyOf(organization, deviceId)) ?? [])]) connection.close()
+    isReachable: connection => reachable.get(connection.device.entity)?.has(connection) ?? false,
+    lastReachable,
+    closeAll(entity) {
+      for (const connection of [...(admitted.get(entity) ?? [])]) connection.close()
     },
     async recheck() {
       const all = [...admitted.values()].flatMap(connections => [...connections])
@@ -125,12 +129,12 @@ export function mqttConnections(presence: SouthParts['presence'], log: Logger): 
   }
 }
 
-function add(sets: Map<string, Set<MqttConnection>>, key: string, connection: MqttConnection): void {
+function add(sets: Map<bigint, Set<MqttConnection>>, key: bigint, connection: MqttConnection): void {
   const set = sets.get(key) ?? new Set()
   sets.set(key, set.add(connection))
 }
 
-function remove(sets: Map<string, Set<MqttConnection>>, key: string, connection: MqttConnection): boolean {
+function remove(sets: Map<bigint, Set<MqttConnection>>, key: bigint, connection: MqttConnection): boolean {
   const set = sets.get(key)
   const removed = set?.delete(connection) ?? false
   if (set?.size === 0) sets.delete(key)

@@ -1,4 +1,5 @@
 import { createServer as createHttpsServer } from 'node:https'
+import { createServer as createTcpServer } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { addressRules } from '../../src/connectors/address-guard.ts'
 import { type HttpSettings, httpConnector } from '../../src/connectors/http.ts'
@@ -210,6 +211,29 @@ describe('a device that cannot be reached', () => {
     expect(second).toMatchObject({ seen: 'unreachable', description: expect.stringContaining('before it answered') })
   })
 
+  test('since it does not complete the connection is unreachable in time, and nothing is sent once it does', async () => {
+    const arrived: unknown[] = []
+    const hello = Promise.withResolvers<void>()
+    // A TLS handshake that nobody answers is a connection that is never complete.
+    const url = await listen(
+      createTcpServer(socket => {
+        socket.on('data', data => arrived.push(data))
+        socket.once('data', () => hello.resolve())
+      }),
+    )
+    const reports = bookReports()
+    const made = connector({ sendMs: 100 })
+    const asked = request({ url: url.replace('http:', 'https:') })
+    reports.send(made, [asked])
+    expect(await reports.until(1)).toEqual([
+      { seen: 'unreachable', description: 'the device did not accept a connection in time' },
+    ])
+    await hello.promise
+    await made.stop(5000)
+    expect(reports.all).toHaveLength(1)
+    expect(arrived).toHaveLength(1)
+  })
+
   test('since its certificate is not trusted is unreachable, until the operator trusts it', async () => {
     const server = createHttpsServer({ cert: CERTIFICATE, key: CERTIFICATE_KEY }, (_incoming, response) =>
       response.writeHead(201).end(),
@@ -323,12 +347,12 @@ describe('time and room', () => {
     })
     const now = vi.spyOn(performance, 'now').mockReturnValue(10_000)
     onTestFinished(() => now.mockRestore())
-    const made = connector({ exchangesPerHostMax: 1, waitMs: 2000 })
+    const made = connector({ exchangesPerHostMax: 1, waitMs: 1000 })
     const reports = bookReports()
     const [held, stale, fresh] = [request({ url }), request({ url }), request({ url })]
     reports.send(made, [held, stale])
     await firstArrived.promise
-    now.mockReturnValue(12_001)
+    now.mockReturnValue(11_001)
     release[0]?.()
     await reports.until(2, held)
     reports.send(made, [fresh])
@@ -396,7 +420,7 @@ describe('time and room', () => {
     const { port } = new URL(url)
     const hosts = Array.from({ length: 2000 }, (_, k) => `http://127.0.${1 + (k >> 8)}.${1 + (k & 127)}:${port}/`)
     // Only 127.0.0.1 is listened on: the many hosts refuse, the one answers, and all are told.
-    const made = connector({ exchangesMax: 200, waitMs: 20_000 })
+    const made = connector({ exchangesMax: 200, exchangesPerHostMax: 64 })
     const reports = bookReports()
     const asked = hosts.map((other, k) => request({ url: k % 2 === 0 ? url : other }, { exchangeMs: 20_000 }))
     for (let k = 0; k < asked.length; k += 100) {

@@ -16,8 +16,8 @@ describe('a request over MQTT', () => {
   test('is handed to the link as it travels, with the time after which it is of no use', async () => {
     const handed: unknown[] = []
     const mqtt = connector(
-      link(async (device, payload, expiresMs) => {
-        handed.push({ device, message: JSON.parse(payload.toString()), expiresMs })
+      link(async ({ deviceId }, payload, expiresMs) => {
+        handed.push({ deviceId, message: JSON.parse(payload.toString()), expiresMs })
         return 'sent'
       }),
     )
@@ -27,7 +27,7 @@ describe('a request over MQTT', () => {
     expect(await reports.until(1, asked)).toEqual([{ seen: 'sent' }])
     expect(handed).toEqual([
       {
-        device: { organization: 1, deviceId: 'pump-1' },
+        deviceId: 'pump-1',
         message: {
           operation: {
             request: {
@@ -64,12 +64,12 @@ describe('a request over MQTT', () => {
 
   test('on the embedded broker is with the device or the device is away', async () => {
     const published: string[] = []
-    const embedded = embeddedLink({
+    const embedded = embeddedLink(() => ({
       publish: ({ deviceId }, payload) => {
         published.push(JSON.parse(payload.toString()).operation.request.deviceId)
         return deviceId === 'there' ? 'sent' : 'away'
       },
-    })
+    }))
     const reports = bookReports()
     const [there, away] = [request({ deviceId: 'there' }), request({ deviceId: 'away' })]
     reports.send(connector(embedded), [there, away])
@@ -77,6 +77,12 @@ describe('a request over MQTT', () => {
     expect([reports.of(there), reports.of(away)]).toEqual([[{ seen: 'sent' }], [{ seen: 'away' }]])
     expect(published).toEqual(['there', 'away'])
   })
+})
+
+test('a request is away while the embedded broker is not open', async () => {
+  const reports = bookReports()
+  reports.send(connector(embeddedLink(() => undefined)), [request()])
+  expect(await reports.until(1)).toEqual([{ seen: 'away' }])
 })
 
 test('a connector that stops waits for what is under way, and reports nothing after its grace', async () => {

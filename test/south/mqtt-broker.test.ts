@@ -213,7 +213,7 @@ describe('a request', () => {
     await connect(broker.port, 'pump-1')
     expect(broker.publish(device('pump-1'), Buffer.from('x'))).toBe('away')
     expect(broker.publish(device('pump-2'), Buffer.from('x'))).toBe('away')
-    expect(broker.publish({ organization: 2, deviceId: 'pump-1' }, Buffer.from('x'))).toBe('away')
+    expect(broker.publish({ ...device('pump-1'), entity: 99n }, Buffer.from('x'))).toBe('away')
   })
 
   test('goes to the connection that subscribed last, and back to the other one when that ends', async () => {
@@ -226,6 +226,9 @@ describe('a request', () => {
     expect(await newer.requests.until(1)).toEqual(['first'])
     newer.end(true)
     await house.presence.until(1, ([sign]) => sign === 'disconnected')
+    const signs = await house.presence.until(4)
+    expect(signs.map(([sign]) => sign)).toEqual(['connected', 'connected', 'disconnected', 'connected'])
+    expect(signs[3]?.[2]).toBe(signs[0]?.[2])
     broker.publish(device('pump-1'), Buffer.from('second'))
     expect(await older.requests.until(1)).toEqual(['second'])
   })
@@ -416,7 +419,7 @@ describe('devices and each other', () => {
       await connect(broker.port, 'pump-1', { clientId: 'b' }),
     ]
     const left = clients.map(closed)
-    broker.disconnect(1, 'pump-1')
+    broker.disconnect([device('pump-1')])
     await Promise.all(left)
     expect(clients.map(client => client.connected)).toEqual([false, false])
   })

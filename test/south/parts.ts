@@ -111,6 +111,7 @@ export function standIns(): StandIns {
   return made
 }
 
+/** The number of a device is made of the bytes of its id. */
 export function device(deviceId: string): SouthDevice {
-  return { organization: 1, deviceId, partition: 3, entity: BigInt(deviceId.length) }
+  return { organization: 1, deviceId, partition: 3, entity: BigInt(`0x${Buffer.from(deviceId).toString('hex')}`) }
 }

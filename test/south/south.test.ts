@@ -7,7 +7,7 @@ import { createServer } from '../../src/server.ts'
 import { type SouthSettings, south } from '../../src/south/south.ts'
 import { request } from '../connectors/requests.ts'
 import { silentLog } from '../database.ts'
-import { type StandIns, standIns } from './parts.ts'
+import { device, type StandIns, standIns } from './parts.ts'
 
 let house: StandIns
 beforeEach(() => {
@@ -52,7 +52,7 @@ describe('a response', () => {
       organization: 1,
       deviceId: 'pump-1',
       partition: 3,
-      entity: 6n,
+      entity: device('pump-1').entity,
       resultCode: 'SUCCESSFUL',
       timestamp: 5,
       steps: [],

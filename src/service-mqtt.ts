@@ -1,0 +1,79 @@
+/** Builds the way to and from devices over MQTT: the embedded broker, or a connection to the operator's own. Decides nothing. */
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import { embeddedLink, mqttConnector } from './connectors/mqtt.ts'
+import { type KeptMqttClient, keepMqttClient } from './connectors/mqtt-client.ts'
+import { externalLink } from './connectors/mqtt-link.ts'
+import type { Connector } from './engine/connector.ts'
+import type { DeviceNames } from './engine/device-names.ts'
+import { type MqttBroker, openMqttBroker } from './south/mqtt-broker.ts'
+import { type MqttSubscriber, mqttSubscriber } from './south/mqtt-subscriber.ts'
+import type { SouthParts } from './south/parts.ts'
+
+export interface Mqtt {
+  readonly connector: Connector
+  /** Lets devices in, where this process is a south; answers the port of the embedded broker, null without one. */
+  open(parts: SouthParts): Promise<number | null>
+  /** ends the connections of devices whose keys were ended, or that are gone */
+  disconnect(devices: readonly { readonly entity: bigint }[]): void
+  /** takes no message any more */
+  stopTaking(graceMs: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** Makes the way; nothing is opened before `open`. */
+export function createMqtt(parts: {
+  readonly config: Config
+  readonly log: Logger
+  readonly node: number
+  readonly names: DeviceNames
+}): Mqtt {
+  return parts.config.mqttUrl === null ? embeddedMqtt(parts) : externalMqtt(parts, parts.config.mqttUrl)
+}
+
+type MqttParts = Parameters<typeof createMqtt>[0]
+
+function embeddedMqtt({ config, node }: MqttParts): Mqtt {
+  let broker: MqttBroker | undefined
+  return {
+    connector: mqttConnector(embeddedLink(() => broker)),
+    async open(parts) {
+      if (!config.roles.includes('south')) return null
+      broker = await openMqttBroker(parts, { node: String(node), host: config.host, port: config.mqttPort })
+      return broker.port
+    },
+    disconnect: devices => broker?.disconnect(devices),
+    stopTaking: async graceMs => broker?.stop(graceMs),
+    close: async () => {},
+  }
+}
+
+function externalMqtt({ config, log, node, names }: MqttParts, url: string): Mqtt {
+  let kept: KeptMqttClient | undefined
+  let subscriber: MqttSubscriber | undefined
+  return {
+    connector: mqttConnector(externalLink({ live: () => kept?.live() })),
+    async open(parts) {
+      if (config.roles.includes('south')) {
+        subscriber = mqttSubscriber(parts, deviceId => names.find(deviceId), { node: String(node) })
+      }
+      const user = {
+        onOpen: subscriber?.onOpen ?? (() => {}),
+        onConnect: subscriber?.onConnect ?? (() => {}),
+      }
+      kept = keepMqttClient({ url, clientId: config.mqttClientId ?? ownClientId(config) }, user, log)
+      return null
+    },
+    disconnect: () => {},
+    stopTaking: async graceMs => subscriber?.stop(graceMs),
+    close: async () => kept?.stop(),
+  }
+}
+
+/** The same at every start where the port is: the broker then keeps what came while the process was away. */
+function ownClientId({ port, roles }: Config): string {
+  const own = port === 0 ? randomBytes(6).toString('hex') : String(port)
+  return `drover-${hostname()}-${own}-${roles.join('-')}`
+}
