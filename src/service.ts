@@ -233,7 +233,8 @@ async function northParts(parts: Shared): Promise<NorthParts> {
   const privateKey =
     config.jwtPrivateKeyFile === null ? {} : { privateKey: await readFile(config.jwtPrivateKeyFile, 'utf8') }
   const tokens = createTokens({ secret, lifetimeMs: config.tokenLifetimeMs, now, ...privateKey })
-  const access = createAccess({ database, now, seal, tokens, passwords })
+  const onForget = () => deviceAccess.forgetUsers()
+  const access = createAccess({ database, now, seal, tokens, passwords, onForget })
   const organizations = createOrganizations({ database, now, access, closeOrganization })
   const jobsParts = {
     database,

@@ -213,25 +213,3 @@ export async function replaceDeviceKey(
   const params = [partitionOf(organization, identifier), organization, identifier] as const
   return (await db.run(replaceKey, [...params, key?.hash ?? null, key?.sealed ?? null]))[0]
 }
-
-const removeAll = statement<{ count: number }, [number, number]>(
-  'entities_delete_of_organization',
-  `with gone as (
-     delete from entity where ctid = any(array(select ctid from entity where organization = $1 limit $2))
-     returning partition, entity, organization
-   ), presence as (
-     delete from presence p using gone g where p.partition = g.partition and p.entity = g.entity
-   ), carried as (
-     delete from carried c using gone g where c.device_partition = g.partition and c.device = g.entity
-   )
-   select count(*)::int as count from gone`,
-)
-
-/** Deletes up to `limit` entities of an organization that goes; answers how many. Nothing may run on them any more. */
-export async function deleteEntitiesOfOrganization(
-  db: Queryable,
-  organization: number,
-  limit: number,
-): Promise<number> {
-  return (await db.run(removeAll, [organization, limit]))[0]?.count ?? 0
-}
