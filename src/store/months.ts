@@ -3,7 +3,7 @@
  * its lock, so that nothing queues up behind it. Refuses to know which months are to be kept.
  */
 import type { Month } from '../domain/months.ts'
-import { type Database, type Queryable, sqlState } from './database.ts'
+import { type Database, type Queryable, sqlState, type Transaction } from './database.ts'
 import { statement } from './statement.ts'
 
 const PREFIX = 'operation_ended_'
@@ -22,32 +22,38 @@ export async function partitionedMonths(db: Queryable): Promise<string[]> {
   return (await db.run(list, [])).map(({ name }) => name.slice(PREFIX.length))
 }
 
-/** Makes the partition of a month. Answers false where its lock did not come in time: another time, then. */
-export function addMonth(database: Database, month: Month): Promise<boolean> {
-  const table = `${PREFIX}${month.name}`
-  return changed(database, [
-    `create table if not exists ${table} (like operation_ended including defaults)`,
+/** Makes the partition of a month, if there is none. Answers false where its lock did not come in time: another time, then. */
+export function addMonth(database: Database, { name, from, to }: Month): Promise<boolean> {
+  const table = `${PREFIX}${name}`
+  return underLock(database, async tx => {
+    if ((await partitionedMonths(tx)).includes(name)) return
+    await tx.executeSql(`create table ${table} (like operation_ended including defaults)`)
     // What came while the month was not there lies in the rest.
-    `with late as (delete from operation_ended_rest where job >= ${month.from} and job < ${month.to} returning *)
-     insert into ${table} select * from late`,
-    `alter table operation_ended attach partition ${table} for values from (${month.from}) to (${month.to})`,
-  ])
+    await tx.executeSql(
+      `with late as (delete from operation_ended_rest where job >= ${from} and job < ${to} returning *)
+       insert into ${table} select * from late`,
+    )
+    await tx.executeSql(`alter table operation_ended attach partition ${table} for values from (${from}) to (${to})`)
+  })
 }
 
 /** Lets a month go with everything in it. Answers false where its lock did not come in time. */
 export function dropMonth(database: Database, name: string): Promise<boolean> {
   if (!/^\d{4}_\d{2}$/.test(name)) throw new Error(`${name} is no month`)
-  return changed(database, [
-    `alter table operation_ended detach partition ${PREFIX}${name}`,
-    `drop table ${PREFIX}${name}`,
-  ])
+  return underLock(database, async tx => {
+    if (!(await partitionedMonths(tx)).includes(name)) return
+    await tx.executeSql(`alter table operation_ended detach partition ${PREFIX}${name}`)
+    await tx.executeSql(`drop table ${PREFIX}${name}`)
+  })
 }
 
-async function changed(database: Database, statements: readonly string[]): Promise<boolean> {
+/** Changes the table while nobody else reads or writes it, which is waited for only a moment. */
+async function underLock(database: Database, change: (tx: Transaction) => Promise<void>): Promise<boolean> {
   try {
     await database.transaction(async tx => {
       await tx.executeSql(`set local lock_timeout = ${LOCK_MS}`)
-      for (const each of statements) await tx.executeSql(each)
+      await tx.executeSql('lock table operation_ended in access exclusive mode')
+      await change(tx)
     })
     return true
   } catch (error) {
