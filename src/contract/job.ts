@@ -7,7 +7,7 @@ import { RESOURCE_TYPES } from '../domain/data-model.ts'
 import { JOB_STATUSES, type RefusedIds } from '../domain/job.ts'
 import { OPERATION_RESULTS } from '../domain/operation.ts'
 import { DeviceParameter } from './device-parameters.ts'
-import { ExecutionView, PageView } from './operation.ts'
+import { ExecutionView } from './operation.ts'
 
 const exact = { additionalProperties: false }
 
@@ -303,9 +303,6 @@ export const JobView = Type.Object(
   { description: 'A job' },
 )
 export type JobView = Static<typeof JobView>
-
-/** A page of jobs. */
-export const JobsPage = Type.Object({ page: PageView, jobs: Type.Array(JobView) })
 
 /** What the creation of a job or a task may be asked with. */
 export const TargetQuery = Type.Object(

@@ -5,6 +5,7 @@
 import { type Static, Type } from 'typebox'
 import { JobView } from './job.ts'
 import { OperationView, PageView } from './operation.ts'
+import { TaskView } from './task.ts'
 
 const exact = { additionalProperties: false }
 const fieldName = Type.String({ description: 'Name of a field; docs/reference/search-fields.md lists them' })
@@ -86,6 +87,9 @@ export const SearchQuery = Type.Object({
 export const FoundJobs = Type.Object({ page: PageView, jobs: Type.Array(JobView) })
 /** What was found of operations. */
 export const FoundOperations = Type.Object({ page: PageView, operations: Type.Array(OperationView) })
+
+/** What was found of tasks. */
+export const FoundTasks = Type.Object({ page: PageView, tasks: Type.Array(TaskView) })
 
 /** How often the values of one field occur, the most frequent first. */
 export const ValueCounts = Type.Object({

@@ -149,6 +149,3 @@ export const TaskEntitiesPage = Type.Object({
   page: PageView,
   entities: Type.Array(Type.Object({ id: Type.String(), resourceType: Type.Enum([...RESOURCE_TYPES]) })),
 })
-
-/** A page of tasks. */
-export const TasksPage = Type.Object({ page: PageView, tasks: Type.Array(TaskView) })

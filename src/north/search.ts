@@ -1,10 +1,10 @@
 /**
- * The routes of searches: jobs, operations that are open, operations that have ended. Each takes a filter, a page, an order and
+ * The routes of searches: jobs, tasks, operations that are open, operations that have ended. Each takes a filter, a page, an order and
  * columns, and answers JSON, a summary or CSV. Serves: Job and operation search.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
-import { FoundJobs, FoundOperations, SearchBody, SearchQuery, SummaryAnswer } from '../contract/search.ts'
+import { FoundJobs, FoundOperations, FoundTasks, SearchBody, SearchQuery, SummaryAnswer } from '../contract/search.ts'
 import type { Caller } from '../domain/caller.ts'
 import type { ResourceType } from '../domain/data-model.ts'
 import { parseSearch, type SearchRequest } from '../domain/search.ts'
@@ -13,12 +13,21 @@ import { readJobs } from '../store/jobs.ts'
 import type { OperationKind } from '../store/operation-fields.ts'
 import { readOperationsAmong } from '../store/operation-reading.ts'
 import { findPage, readFields, streamFields, summarise } from '../store/search.ts'
-import { type FoundOperation, fieldTypesOf, jobTable, operationTable, type SearchTable } from '../store/search-table.ts'
+import {
+  type FoundOperation,
+  fieldTypesOf,
+  jobTable,
+  operationTable,
+  type SearchTable,
+  taskTable,
+} from '../store/search-table.ts'
+import { readTasks } from '../store/tasks.ts'
 import { sendCsv, wantedType } from './csv.ts'
 import { jobView } from './job-view.ts'
 import { judgedByReader } from './jobs.ts'
 import { operationView } from './operation-view.ts'
 import { nest } from './selected-row.ts'
+import { taskView } from './task-view.ts'
 import './request-caller.ts'
 
 /** What one search is about: its table, how its rows are read and how they are called. */
@@ -41,14 +50,28 @@ const JOBS: Searched<{ job: bigint }> = {
   name: 'jobs',
   answer: FoundJobs,
   table: caller => jobTable(caller.organization),
-  rows: async (db, keys) =>
-    (
-      await readJobs(
-        db,
-        keys.map(key => key.job),
-      )
-    ).map(jobView),
+  async rows(db, keys) {
+    const jobs = await readJobs(
+      db,
+      keys.map(key => key.job),
+    )
+    return jobs.map(jobView)
+  },
   summary: { status: 'jobs.report.summary.status', name: 'jobs.request.name' },
+}
+
+const TASKS: Searched<{ task: bigint }> = {
+  name: 'tasks',
+  answer: FoundTasks,
+  table: caller => taskTable(caller.organization),
+  async rows(db, keys) {
+    const tasks = await readTasks(
+      db,
+      keys.map(key => key.task),
+    )
+    return tasks.map(taskView)
+  },
+  summary: { state: 'tasks.state', name: 'tasks.name' },
 }
 
 const operations = (kind: OperationKind, resourceType?: ResourceType): Searched<FoundOperation> => ({
@@ -80,9 +103,10 @@ const OPEN_PATHS: readonly (readonly [path: string, resourceType?: ResourceType]
   ['/search/entities/communicationsModules/operations', 'entity.commsModule'],
 ]
 
-/** Registers the searches of jobs and operations. */
+/** Registers the searches of jobs, tasks and operations. */
 export function searchRoutes(app: FastifyInstance, { database }: { readonly database: Database }): void {
   searchRoute(app, database, '/search/jobs', JOBS)
+  searchRoute(app, database, '/search/tasks', TASKS)
   for (const [path, resourceType] of OPEN_PATHS) searchRoute(app, database, path, operations('open', resourceType))
   searchRoute(app, database, '/search/entities/operations/history', operations('ended'))
 }

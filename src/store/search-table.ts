@@ -1,5 +1,5 @@
 /**
- * What can be searched: jobs, open operations, ended operations. Each is a base table with its joins, its fields, the orders in which
+ * What can be searched: jobs, tasks, open operations, ended operations. Each is a base table with its joins, its fields, the orders in which
  * its rows lie, and the bound of an organization. It runs nothing.
  */
 import type { FieldTypes, Filter } from '../domain/filter.ts'
@@ -8,6 +8,7 @@ import { JOB_FIELDS, jobParameterField } from './job-fields.ts'
 import { jobFieldsOfOperations, keysIn, type OperationKind, operationFields } from './operation-fields.ts'
 import { fieldTable, type SearchField } from './search-field.ts'
 import { type SqlFragment, sql } from './statement.ts'
+import { TASK_FIELDS, taskParameterField } from './task-fields.ts'
 
 /** One column of the order in which rows lie; its value travels in cursors as text. */
 export interface KeyColumn {
@@ -22,7 +23,7 @@ export interface KeyOrder {
   readonly name: string
   readonly columns: readonly KeyColumn[]
   /** sorting by this field alone is this order */
-  readonly field: string
+  readonly field?: string
 }
 
 /** A table of rows whose key columns are `Key`. */
@@ -46,15 +47,12 @@ export function fieldTypesOf(table: Pick<SearchTable<never>, 'find'>): FieldType
   return name => table.find(name)?.type
 }
 
-const integer =
-  (cast: SqlFragment) =>
-  (name: string, value: SqlFragment): KeyColumn => ({
-    name,
-    value,
-    read: text => (/^\d{1,18}$/.test(text) ? sql`${text}::${cast}` : undefined),
-  })
 /** A key column of a bigint. */
-export const int8 = integer(sql`bigint`)
+export const int8 = (name: string, value: SqlFragment): KeyColumn => ({
+  name,
+  value,
+  read: text => (/^\d{1,18}$/.test(text) ? sql`${text}::bigint` : undefined),
+})
 /** A key column of a smallint. */
 export const int2 = (name: string, value: SqlFragment): KeyColumn => ({
   name,
@@ -97,6 +95,21 @@ export function jobTable(organization: number): SearchTable<{ job: bigint }> {
     orders: [BY_NUMBER],
     orderFor: () => BY_NUMBER,
     among: keys => sql`j.job = any(${keys.map(key => key.job)}::bigint[])`,
+  }
+}
+
+const BY_TASK: KeyOrder = { name: 'task', columns: [int8('task', sql`t.task`)] }
+
+/** The tasks of an organization, in the order in which they were made. */
+export function taskTable(organization: number): SearchTable<{ task: bigint }> {
+  return {
+    find: finder(TASK_FIELDS, taskParameterField),
+    fields: TASK_FIELDS,
+    from: () => sql`task t`,
+    scope: sql`t.organization = ${organization}::int`,
+    orders: [BY_TASK],
+    orderFor: () => BY_TASK,
+    among: keys => sql`t.task = any(${keys.map(key => key.task)}::bigint[])`,
   }
 }
 

@@ -115,6 +115,17 @@ export async function readTask(db: Queryable, organization: number, id: string):
   return (await db.run(read, [organization, id]))[0]
 }
 
+const readMany = statement<TaskRow, [bigint[]]>(
+  'tasks_read_many',
+  `select ${columns} from task where task = any($1::bigint[])`,
+)
+
+/** Tasks in the order of their numbers as given. Whose they are, the caller has asked. */
+export async function readTasks(db: Queryable, tasks: readonly bigint[]): Promise<TaskRow[]> {
+  const rows = new Map((await db.run(readMany, [[...tasks]])).map(row => [row.task, row]))
+  return tasks.flatMap(task => rows.get(task) ?? [])
+}
+
 const waitingWith = statement<TaskRow, [bigint]>(
   'tasks_waiting_with',
   `select ${columns} from task where task = (select task from job where job = $1) and waiting_job = $1`,

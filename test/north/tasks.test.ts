@@ -3,6 +3,7 @@ import { readParameters } from '../../src/contract/device-parameters.ts'
 import type { TaskView } from '../../src/contract/task.ts'
 import { createTasks } from '../../src/engine/tasks.ts'
 import { jobRoutes } from '../../src/north/jobs.ts'
+import { searchRoutes } from '../../src/north/search.ts'
 import { taskRoutes } from '../../src/north/tasks.ts'
 import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
@@ -34,6 +35,7 @@ const parts = { database, tasks, rules, now, jobs: workbench.jobs }
 const door = openDoor(workbench.caller, app => {
   taskRoutes(app, parts)
   jobRoutes(app, parts)
+  searchRoutes(app, parts)
 })
 const path = '/operation/tasks'
 const request = {
@@ -151,5 +153,62 @@ describe('a task', () => {
     expect((await door.ask('GET', `${path}/${filtered.id}/entities`)).body.entities).toHaveLength(3)
     const none = await create({ job: { request: { ...request, target: { append: { tags: ['none'] } } } } })
     expect((await door.ask('GET', `${path}/${none.id}/entities`)).status).toBe(204)
+  })
+})
+
+describe('a search of tasks', () => {
+  const find = async (filter: unknown) => {
+    const answer = await door.ask('POST', '/search/tasks', { filter })
+    return { status: answer.status, ids: ((answer.body.tasks ?? []) as TaskView[]).map(({ id }) => id) }
+  }
+
+  test('finds them by every kind of field, as their GET shows them', async () => {
+    const hours = { repeating: { period: { each: 7, unit: 'HOURS' } } }
+    await create({
+      id: 's1',
+      name: 'one',
+      schedule: hours,
+      job: { request: { ...request, parameters: { type: 'A' } } },
+    })
+    const weekly = { repeating: { pattern: { time: '02:30:00Z', weekly: { days: ['MON', 'FRI'] } } } }
+    await create({ id: 's2', name: 'two', active: false, schedule: weekly, job: { request } })
+    expect(
+      (
+        await find({
+          eq: { 'tasks.schedule.repeating.period.each': 7, 'tasks.schedule.repeating.period.unit': 'HOURS' },
+        })
+      ).ids,
+    ).toEqual(['s1'])
+    expect((await find({ eq: { 'tasks.schedule.repeating.pattern.weekly.days': 'FRI' } })).ids).toEqual(['s2'])
+    expect((await find({ eq: { 'tasks.state': 'INACTIVE' }, like: { taskName: '^t' } })).ids).toEqual(['s2'])
+    expect((await find({ eq: { 'tasks.job.request.parameters.type': 'A' } })).ids).toEqual(['s1'])
+    expect((await find({ in: { taskId: ['s1', 's2'], 'tasks.job.request.name': ['REBOOT_EQUIPMENT'] } })).ids).toEqual([
+      's1',
+      's2',
+    ])
+    expect((await find({ eq: { taskId: 'nobody' } })).status).toBe(204)
+    const { body } = await door.ask('POST', '/search/tasks', { filter: { eq: { taskId: 's1' } } })
+    expect((body.tasks as unknown[])[0]).toEqual((await door.ask('GET', `${path}/s1`)).body.task)
+  })
+
+  test('is summed up by state and name', async () => {
+    const { body } = await door.ask('POST', '/search/tasks/summary', { filter: { in: { taskId: ['s1', 's2'] } } })
+    expect(body).toMatchObject({
+      summary: {
+        count: 2,
+        state: { count: 2 },
+        name: {
+          list: [
+            { name: 'one', count: 1 },
+            { name: 'two', count: 1 },
+          ],
+        },
+      },
+    })
+  })
+
+  test('is never of another organization', async () => {
+    const stranger = openDoor({ ...workbench.caller, organization: 4711 }, app => searchRoutes(app, parts))
+    expect((await stranger.ask('POST', '/search/tasks', {})).status).toBe(204)
   })
 })
