@@ -2,9 +2,10 @@
  * How far the places of a job have been reached, as ranges that may be claimed: a pure function of the job and now.
  * Refuses to know which places are still there. Serves: Scattering fields, Window rule.
  */
+import { windowClosed } from './gates.ts'
 import type { Instant } from './instants.ts'
-import { nextPlaceAt, placesReached } from './scattering.ts'
-import { isOpen, nextOpening, type Window } from './window.ts'
+import { dueAt, nextPlaceAt, placesReached } from './scattering.ts'
+import { nextOpening, type Window } from './window.ts'
 
 /** How a job launches. Spans in milliseconds of open window time. */
 export interface Launching {
@@ -36,7 +37,7 @@ export const FIRST_PLACE = 0
 /** The ranges reached at `now`, the first place's first; none while the window is closed or before the launch. */
 export function reachedRanges(launching: Launching, now: Instant): PlaceRange[] {
   const { places, spreadMs, launchAt, window, overdue } = launching
-  if (now < launchAt || !isOpen(window, now)) return []
+  if (now < launchAt || windowClosed(window, now)) return []
   const reached = placesReached(spreadMs, places, launchAt, window, now)
   const ranges = [{ low: FIRST_PLACE, reached: FIRST_PLACE + 1 }]
   if (overdue) {
@@ -52,9 +53,18 @@ export function reachedRanges(launching: Launching, now: Instant): PlaceRange[] 
 export function nextReachAt(launching: Launching, now: Instant): Instant | null {
   const { places, spreadMs, launchAt, window, overdue } = launching
   if (now < launchAt) return nextOpening(window, launchAt)
-  if (!isOpen(window, now)) return nextOpening(window, now)
+  const closed = windowClosed(window, now)
+  if (closed) return closed.liftsAt
   const lanes = [nextPlaceAt(spreadMs, places, launchAt, window, now)]
   if (overdue) lanes.push(nextPlaceAt(overdue.spreadMs, overdue.places - overdue.from, overdue.at, window, now))
   const due = lanes.filter(at => at !== null)
   return due.length === 0 ? null : Math.min(...due)
+}
+
+/** When a place is reached, whether past or to come: the instant from which `reachedRanges` has it while the window is open. */
+export function placeReachedAt({ places, spreadMs, launchAt, window, overdue }: Launching, place: number): Instant {
+  if (place === FIRST_PLACE) return nextOpening(window, launchAt)
+  if (!overdue || place >= overdue.places) return dueAt(place, places, spreadMs, launchAt, window)
+  const again = Math.max(0, place - overdue.from)
+  return dueAt(again, overdue.places - overdue.from, overdue.spreadMs, overdue.at, window)
 }

@@ -1,7 +1,8 @@
-/** How a stored job launches: its columns as the domain's `Launching`. */
+/** How a stored job launches, and what its gates are judged by: its columns as the domain takes them. */
+import type { GatedJob } from '../domain/gates.ts'
 import type { Launching } from '../domain/launching.ts'
 import { parseWindow, type Window } from '../domain/window.ts'
-import type { LaunchingJob } from '../store/claims.ts'
+import type { GatedJobRow, LaunchingJob } from '../store/claims.ts'
 
 const WINDOWS_REMEMBERED = 1_000
 const windows = new Map<string, Window>()
@@ -31,4 +32,9 @@ export function launchingOf(job: Omit<LaunchingJob, 'job' | 'organization'>): La
       ? { from: overdueFrom, places: overduePlaces, at: overdueAt.getTime(), spreadMs: overdueMs }
       : null,
   }
+}
+
+/** What the domain needs of a job to say whether its operations may go. */
+export function gatedJobOf({ status, startAt, unresolved, window }: Omit<GatedJobRow, 'job'>): GatedJob {
+  return { status, startAt: startAt?.getTime() ?? null, unresolved, window: storedWindow(window) }
 }

@@ -2,8 +2,8 @@
  * Hands operations to devices that ask for them: what was never handed out first, oldest first; what was handed out and not heard
  * of again only after a while. Nothing is handed out while its job's gate is closed. Refuses to know HTTP.
  */
-import { isOpen } from '../domain/window.ts'
-import { enterLaunchGate, openGates } from '../store/claims.ts'
+import { jobGates, redeliveryPause } from '../domain/gates.ts'
+import { enterLaunchGate, readGatedJobs } from '../store/claims.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { readJobContents } from '../store/job-contents.ts'
 import {
@@ -16,7 +16,7 @@ import { keyText } from '../store/operations.ts'
 import type { Clock } from './clock.ts'
 import type { OperationRequest } from './connector.ts'
 import { gathered } from './device-batch.ts'
-import { storedWindow } from './job-launching.ts'
+import { gatedJobOf } from './job-launching.ts'
 import { operationRequest } from './operation-dispatcher.ts'
 import type { Happening } from './operation-draft.ts'
 import { applyHappenings } from './operation-transitions.ts'
@@ -122,17 +122,18 @@ async function handOut(
     .filter(
       ({ status, flow, heardAt }) =>
         status === 'WAITING_FOR_CONNECTION' ||
-        (status === 'IN_PROGRESS' && flow === 'pull' && heardAt !== null && heardAt <= silentSince),
+        (status === 'IN_PROGRESS' &&
+          flow === 'pull' &&
+          !redeliveryPause(heardAt?.getTime() ?? null, redeliveryMs, now.getTime())),
     )
     .sort(inOrderOfOffer)
   if (candidates.length === 0) return new Map()
   await enterLaunchGate(tx)
-  const gates = await openGates(tx, [...new Set(candidates.map(candidate => candidate.job))])
+  const jobs = await readGatedJobs(tx, [...new Set(candidates.map(candidate => candidate.job))])
+  const open = new Set(jobs.filter(job => jobGates(gatedJobOf(job), now.getTime()).length === 0).map(({ job }) => job))
   const chosen = new Map<bigint, DeviceOperation>()
   for (const candidate of candidates) {
-    const gate = gates.get(candidate.job)
-    if (!gate || !isOpen(storedWindow(gate.window), now.getTime())) continue
-    if (!chosen.has(candidate.device)) chosen.set(candidate.device, candidate)
+    if (open.has(candidate.job) && !chosen.has(candidate.device)) chosen.set(candidate.device, candidate)
   }
   const happenings = [...chosen.values()].map(
     (key): Happening => ({ key, seen: 'handedOut', flow: 'pull', silentSince }),

@@ -15,6 +15,7 @@ import { searchRoutes } from './search.ts'
 import { searchEntityRoutes } from './search-entities.ts'
 import { type TaskRoutesParts, taskRoutes } from './tasks.ts'
 import { type UserRoutesParts, userRoutes } from './users.ts'
+import { type WhyRoutesParts, whyRoutes } from './why.ts'
 
 /** What the door itself needs. */
 export type DoorParts = AuthenticationParts
@@ -27,7 +28,8 @@ export interface NorthParts
     BulkRoutesParts,
     JobRoutesParts,
     TaskRoutesParts,
-    DeliveryRoutesParts {}
+    DeliveryRoutesParts,
+    WhyRoutesParts {}
 
 /** Every noun that clients know. A new one is a line here. */
 function nouns(app: FastifyInstance, parts: NorthParts): void {
@@ -37,6 +39,7 @@ function nouns(app: FastifyInstance, parts: NorthParts): void {
   bulkRoutes(app, parts)
   jobRoutes(app, parts)
   operationRoutes(app, parts)
+  whyRoutes(app, parts)
   taskRoutes(app, parts)
   deliveryRoutes(app, parts)
   searchRoutes(app, parts)

@@ -3,6 +3,7 @@
  * closes a job. Refuses to know which places are reached.
  */
 import type { OperationKey } from '../domain/identity.ts'
+import type { JobStatus } from '../domain/job.ts'
 import type { Queryable } from './database.ts'
 import { keyArrays } from './operations.ts'
 import { statement } from './statement.ts'
@@ -171,12 +172,23 @@ export async function clearReady(db: Queryable, job: bigint): Promise<void> {
   await db.run(clear, [job])
 }
 
-const gates = statement<{ job: bigint; window: unknown }, [bigint[]]>(
-  'claims_open_gates',
-  `select job, request -> 'schedule' -> 'window' as window from job where job = any($1::bigint[]) and status = 'IN_PROGRESS'`,
+/** What decides whether anything of a job may be launched or handed out. */
+export interface GatedJobRow {
+  job: bigint
+  status: JobStatus
+  startAt: Date | null
+  unresolved: number
+  window: unknown
+}
+
+const gatedJobs = statement<GatedJobRow, [bigint[]]>(
+  'claims_gated_jobs',
+  `select job, status, start_at as "startAt", jsonb_array_length(unresolved) as unresolved,
+          request -> 'schedule' -> 'window' as window
+     from job where job = any($1::bigint[])`,
 )
 
-/** Those of the jobs whose gate is open, but for their windows. Read after `enterLaunchGate`. */
-export async function openGates(db: Queryable, jobs: readonly bigint[]): Promise<Map<bigint, { window: unknown }>> {
-  return new Map((await db.run(gates, [[...jobs]])).map(row => [row.job, row]))
+/** Jobs as their gates are judged by. What was read after `enterLaunchGate` holds until the transaction ends. */
+export function readGatedJobs(db: Queryable, jobs: readonly bigint[]): Promise<GatedJobRow[]> {
+  return db.run(gatedJobs, [[...jobs]])
 }
