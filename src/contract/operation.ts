@@ -54,7 +54,7 @@ export const OperationView = Type.Object(
   {
     operationId: Type.String(),
     jobId: Type.String(),
-    entityId: Type.String({ description: 'The entity; empty where it no longer exists' }),
+    entityId: Type.String({ description: 'The entity, also where it has been deleted since' }),
     resourceType: Type.String({ examples: ['entity.device'] }),
     name: Type.String({ description: 'The operation type' }),
     parameters: Type.Record(Type.String(), Type.Unknown()),

@@ -202,7 +202,7 @@ export function createEntities(parts: EntitiesParts): Entities {
     )
     if (gone.length > 0) {
       await closeEntities(tx, gone, now)
-      await deleteEntities(tx, gone)
+      await deleteEntities(tx, gone, now)
     }
     const linked = changes.filter(
       ({ before, now }) => canBeCarried(before) || carriedBy(before).length > 0 || (now && carriedBy(now).length > 0),

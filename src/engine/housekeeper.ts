@@ -5,6 +5,7 @@
 import { monthOf } from '../domain/months.ts'
 import type { Database } from '../store/database.ts'
 import { forgetFiledMessages } from '../store/filed-messages.ts'
+import { forgetFormerEntities } from '../store/former-entities.ts'
 import { forgetIdempotent } from '../store/idempotency.ts'
 import { forgetJobChanges } from '../store/job-changes.ts'
 import { addMonth, dropMonth, mayDoChores, partitionedMonths, removeJobsBefore } from '../store/months.ts'
@@ -16,6 +17,7 @@ const CHANGES_KEPT_MS = 10 * MINUTE_MS
 const KEYS_KEPT_MS = DAY_MS
 const MESSAGES_KEPT_MS = 30 * DAY_MS
 const JOBS_PER_CHUNK = 1_000
+const ENTITIES_PER_CHUNK = 5_000
 /** How many months beside the present one are ready before they come. */
 const MONTHS_AHEAD = 2
 
@@ -35,6 +37,7 @@ export function createHousekeeping(database: Database, retentionMonths: number |
     const first = monthOf(now, -retentionMonths)
     for (const name of await partitionedMonths(database)) if (name < first.name) await dropMonth(database, name)
     await removeJobsBefore(database, first.from, JOBS_PER_CHUNK)
+    await forgetFormerEntities(database, first.startsAt, ENTITIES_PER_CHUNK)
   }
 
   return async now => {

@@ -38,6 +38,7 @@ const removals = [
   'presence p using entity e where e.organization = $1 and p.partition = e.partition and p.entity = e.entity',
   'entity where organization = $1',
   'carried where organization = $1',
+  'former_entity where organization = $1',
   'filed_message where organization = $1',
   'task where organization = $1',
   'job where organization = $1',

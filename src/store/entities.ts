@@ -178,18 +178,23 @@ export async function updateEntities(
   await db.run(update, [now, ...keyColumns(entities), ...documentArrays(entities)])
 }
 
-const remove = statement<unknown, [number[], bigint[]]>(
+const remove = statement<unknown, [Date, number[], bigint[]]>(
   'entities_delete',
   `with gone as (
-     delete from entity e using unnest($1::smallint[], $2::bigint[]) as i(partition, entity)
-      where e.partition = i.partition and e.entity = i.entity returning e.partition, e.entity
+     delete from entity e using unnest($2::smallint[], $3::bigint[]) as i(partition, entity)
+      where e.partition = i.partition and e.entity = i.entity
+     returning e.partition, e.entity, e.organization, e.identifier, e.resource_type
+   ), absent as (
+     delete from presence p using gone g where p.partition = g.partition and p.entity = g.entity
    )
-   delete from presence p using gone g where p.partition = g.partition and p.entity = g.entity`,
+   insert into former_entity (partition, entity, organization, identifier, resource_type, deleted_at)
+   select g.partition, g.entity, g.organization, g.identifier, g.resource_type, $1 from gone g
+    where exists (select from operation_ended o where o.partition = g.partition and o.entity = g.entity)`,
 )
 
-/** Deletes entities that are locked, and where they were. */
-export async function deleteEntities(db: Queryable, keys: readonly EntityKey[]): Promise<void> {
-  if (keys.length > 0) await db.run(remove, keyColumns(keys))
+/** Deletes entities that are locked, and where they were. Operations that ended on them still know what they were on. */
+export async function deleteEntities(db: Queryable, keys: readonly EntityKey[], now: Date): Promise<void> {
+  if (keys.length > 0) await db.run(remove, [now, ...keyColumns(keys)])
 }
 
 function keyColumns(keys: readonly EntityKey[]): [number[], bigint[]] {

@@ -1,6 +1,6 @@
 /**
  * The one table of what operations can be searched by: every name leads to a column, for open operations and for ended ones. Over
- * `o`, which is `operation` or `operation_ended`, with `job j`; `detail d`, `entity e`, `task t` and `counters` where they are needed.
+ * `o`, which is `operation` or `operation_ended`, with `job j`; `detail d`, `entity e`, `former_entity f`, `task t` and `counters` where they are needed.
  * Serves: Job and operation search.
  */
 import { type OperationKey, parseJobId, parseOperationId, partitionOf } from '../domain/identity.ts'
@@ -32,7 +32,13 @@ const entitiesIn = (organization: number, identifiers: readonly string[]): SqlFr
       from unnest(${identifiers.map(each => partitionOf(organization, each))}::smallint[], ${identifiers}::text[])
              as asked(partition, identifier)
       join entity found on found.partition = asked.partition and found.organization = ${organization}::int
-                       and found.identifier = asked.identifier)`
+                       and found.identifier = asked.identifier
+    union all
+    select gone.partition, gone.entity
+      from unnest(${identifiers.map(each => partitionOf(organization, each))}::smallint[], ${identifiers}::text[])
+             as asked(partition, identifier)
+      join former_entity gone on gone.partition = asked.partition and gone.organization = ${organization}::int
+                             and gone.identifier = asked.identifier)`
 
 const provisioned = (names: string, id: string): SearchField =>
   field('any', names, sql`e.document -> ${id}::text`, { needs: ['entity'] })
@@ -51,12 +57,14 @@ export function operationFields(kind: OperationKind, organization: number): read
       sort: sql`o.job`,
       ...ids(parseJobId, jobs => sql`o.job = any(${jobs}::bigint[])`),
     }),
-    field('text', 'operations.entityId entityId', sql`e.identifier`, {
-      needs: ['entity'],
+    field('text', 'operations.entityId entityId', sql`coalesce(e.identifier, f.identifier)`, {
+      needs: ['entity', 'former'],
       anyOf: values => entitiesIn(organization, values.map(String)),
       indexed: true,
     }),
-    field('text', 'operations.resourceType resourceType', sql`e.resource_type`, { needs: ['entity'] }),
+    field('text', 'operations.resourceType resourceType', sql`coalesce(e.resource_type, f.resource_type)`, {
+      needs: ['entity', 'former'],
+    }),
     field(
       'text',
       'operations.name operation.name operationName jobs.request.name jobOperationName job.name',

@@ -134,6 +134,7 @@ const BY_END: KeyOrder = {
 const operationJoins = [
   ['detail', sql`left join operation_detail d on d.job = o.job and d.partition = o.partition and d.entity = o.entity`],
   ['entity', sql`left join entity e on e.partition = o.partition and e.entity = o.entity`],
+  ['former', sql`left join former_entity f on f.partition = o.partition and f.entity = o.entity`],
   taskJoin,
   countersJoin,
 ] as const
