@@ -36,7 +36,7 @@ test('what runs on a device that is deleted ends with it, and still says on what
     ['d1', 'entity.device', 'CANCELLED', 'CANCELLED_INTERNAL'],
     ['d2', 'entity.device', 'WAITING_FOR_ACK', null],
   ])
-  expect((await readCounters(database, [job])).get(job)).toMatchObject({ byEngine: 1, pendingExecution: 1 })
+  expect((await readCounters(database, [job])).get(job)).toMatchObject({ by_engine: 1, pending_execution: 1 })
 })
 
 test('the history of a device is found by its id after it was deleted, and beside that of one provisioned anew', async () => {
