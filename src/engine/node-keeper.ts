@@ -4,7 +4,7 @@
  * whoever comes first takes it.
  */
 import type { Database } from '../store/database.ts'
-import { buryNodes, lastHeartbeatAt, livingNodes, recordHeartbeat, retireNode } from '../store/nodes.ts'
+import { buryNodes, lastHeartbeats, livingNodes, recordHeartbeat, retireNode } from '../store/nodes.ts'
 import { forgetConnectionsOfDead } from '../store/presence.ts'
 
 /** How often a node says that it lives, and after how long a silence it counts as dead. */
@@ -40,8 +40,8 @@ export function createNodeKeeping({ database, self, onOutage, onRevival }: NodeK
     living: () => living,
     isLiving: now => beatAt !== null && !isSilentSince(beatAt, now),
     async turn(now) {
-      if (isSilentSince(await lastHeartbeatAt(database), now)) await onOutage(now)
-      const revived = isSilentSince(beatAt, now)
+      const { anyAt, ownAt } = await lastHeartbeats(database, self.node)
+      if (isSilentSince(anyAt, now)) await onOutage(now)
       await recordHeartbeat(database, self, now)
       beatAt = now
       const deadSince = new Date(now.getTime() - DEAD_AFTER_MS)
@@ -52,7 +52,7 @@ export function createNodeKeeping({ database, self, onOutage, onRevival }: NodeK
         await forgetConnectionsOfDead(database, deadSince)
         await buryNodes(database, new Date(now.getTime() - BURIED_AFTER_MS))
       }
-      if (revived) await onRevival()
+      if (isSilentSince(ownAt, now)) await onRevival()
       return new Date(now.getTime() + HEARTBEAT_MS)
     },
     leave: now => retireNode(database, self.node, new Date(now.getTime() - DEAD_AFTER_MS)),

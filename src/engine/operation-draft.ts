@@ -136,7 +136,7 @@ export class OperationDraft {
     if (event === 'launch') {
       row.attempt += 1
       row.startedAt ??= now
-      row.launchedAt = now
+      row.launchedAt = laterThan(row.launchedAt, now)
       row.flow = null
     }
     if (event === 'sent' || event === 'handedOut' || word) row.heardAt = laterThan(row.heardAt, now)
@@ -261,7 +261,7 @@ function isPast({ seen, launchedAt, node, silentSince }: Happening, row: Operati
   return silentSince !== undefined && row.heardAt !== null && row.heardAt > silentSince
 }
 
-/** Now, or just after the last sign: two signs in one millisecond are told apart, since the last sign guards what is written. */
+/** Now, or just after the last: two signs or launches in one millisecond are told apart, since what is written is guarded by them. */
 function laterThan(last: Date | null, now: Date): Date {
   return last === null || last < now ? now : new Date(last.getTime() + 1)
 }

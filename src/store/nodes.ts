@@ -34,11 +34,17 @@ export async function buryNodes(db: Queryable, before: Date): Promise<void> {
   await db.run(bury, [before])
 }
 
-const last = statement<{ at: Date | null }, []>('nodes_last', 'select max(heartbeat_at) as at from node')
+const last = statement<{ anyAt: Date | null; ownAt: Date | null }, [number]>(
+  'nodes_last',
+  'select max(heartbeat_at) as "anyAt", max(heartbeat_at) filter (where node = $1) as "ownAt" from node',
+)
 
-/** When any node was last heard of, or null where none ever was. */
-export async function lastHeartbeatAt(db: Queryable): Promise<Date | null> {
-  return (await db.run(last, []))[0]!.at
+/** When any node was last heard of, and when this one was; null where none, or it, never was. */
+export async function lastHeartbeats(
+  db: Queryable,
+  node: number,
+): Promise<{ readonly anyAt: Date | null; readonly ownAt: Date | null }> {
+  return (await db.run(last, [node]))[0]!
 }
 
 const retire = statement<unknown, [number, Date]>(

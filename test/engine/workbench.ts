@@ -12,9 +12,11 @@ import { createEngine, type Engine } from '../../src/engine/engine.ts'
 import { createJobs, type Jobs } from '../../src/engine/jobs.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { StoredJob } from '../../src/store/jobs.ts'
+import { recordHeartbeat } from '../../src/store/nodes.ts'
 import { sql } from '../../src/store/statement.ts'
 import { silentLog } from '../database.ts'
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts'
+import { type MortalDatabase, mortal } from './mortal-database.ts'
 
 /** Answers a request as a device would; what it does not report never happened. */
 export type PretendDevice = (request: OperationRequest, report: (report: SendReport) => void) => void
@@ -37,8 +39,16 @@ export interface Workbench {
   ): Promise<void>
   /** Runs every loop until nothing is left to do now. */
   settle(): Promise<Date | null>
-  /** Goes on in time, settling at each step. */
+  /** Goes on in time, settling at each step; the process lives all the while. */
   advance(ms: number): Promise<void>
+  /** Time passes while nothing runs. */
+  outage(ms: number): Promise<void>
+  /** The database as this process sees it. */
+  database: MortalDatabase
+  /** how many requests each connector takes at a time */
+  capacity: number
+  /** Ends this process: nothing of it reaches the database any more. */
+  abandon(): Promise<void>
 }
 
 export const EPOCH = new Date('2026-03-02T10:00:00Z')
@@ -66,12 +76,12 @@ export function jobRequest(request: Partial<JobRequest> & Pick<JobRequest, 'targ
 
 /** Builds a workbench on an empty, migrated database. */
 export async function createWorkbench(
-  database: Database,
-  { node = 1, cancelAtOnceMax = 10_000 } = {},
+  shared: Database,
+  { node = 1, cancelAtOnceMax = 10_000, clock = createVirtualClock(EPOCH), deviceModels = [] as string[] } = {},
 ): Promise<Workbench> {
-  const clock = createVirtualClock(EPOCH)
+  const database = mortal(shared)
   const nextNumber = numberSource(() => clock.now().getTime(), node)
-  const organization = await organizationOf(database)
+  const organization = await organizationOf(shared)
   const caller: Caller = { email: 'a@b.c', organization, organizationName: 'drover', profile: 'admin' }
   const sent: OperationRequest[] = []
   const told: Workbench['told'] = []
@@ -80,7 +90,7 @@ export async function createWorkbench(
   }
   const connector = (flow: Flow): Connector => ({
     flow,
-    capacity: () => 500,
+    capacity: () => workbench.capacity,
     send(requests, report) {
       for (const request of requests) {
         sent.push(request)
@@ -89,7 +99,7 @@ export async function createWorkbench(
     },
     stop: () => Promise.resolve(),
   })
-  const applicability = { resourceTypes: ['entity.device'], models: [] }
+  const applicability = { resourceTypes: ['entity.device'], models: deviceModels }
   const notices = { started: tell('started'), finished: tell('finished') }
   const engine = createEngine({
     database,
@@ -120,6 +130,11 @@ export async function createWorkbench(
     onCommit: engine.wake,
   })
 
+  /** A process that lives has beaten within the last second; only an outage is silent. */
+  async function beat(): Promise<void> {
+    await recordHeartbeat(shared, { node, name: `node-${node}`, roles: ['engine'] }, clock.now())
+  }
+
   /** Answers when the loops next have something to do, heartbeats aside. */
   async function settle(): Promise<Date | null> {
     for (let quiet = 0; ; ) {
@@ -130,8 +145,9 @@ export async function createWorkbench(
       }
       quiet = nextAt !== null && nextAt <= clock.now() ? 0 : quiet + 1
       if (quiet === 2) return nextAt
-      // Reports are gathered for a few milliseconds of real time.
-      await sleep(8)
+      // Reports are gathered for a few milliseconds of real time, and then written.
+      do await sleep(6)
+      while (database.underWay() > 0)
     }
   }
 
@@ -145,7 +161,7 @@ export async function createWorkbench(
     told,
     device: (_, report) => report({ seen: 'sent' }),
     async provision(identifiers, { tags = [], flow = 'http', cellInfo } = {}) {
-      await database.query(sql`
+      await shared.query(sql`
         insert into entity (partition, entity, organization, identifier, resource_type, document, tags, flow, cell_info,
                             created_at, updated_at)
         select i.partition, i.entity, ${organization}, i.identifier, 'entity.device', '{}', ${tags}::text[], ${flow}::text,
@@ -158,11 +174,23 @@ export async function createWorkbench(
       const until = clock.now().getTime() + ms
       let nextAt = await settle()
       while (clock.now().getTime() < until) {
-        await clock.advanceTo(new Date(Math.min(until, nextAt?.getTime() ?? until)))
+        const wakeUpAt = clock.nextWakeUp()?.getTime() ?? until
+        await clock.advanceTo(new Date(Math.min(until, wakeUpAt, nextAt?.getTime() ?? until)))
+        await beat()
         nextAt = await settle()
       }
     },
+    async outage(ms) {
+      await clock.advanceTo(new Date(clock.now().getTime() + ms))
+    },
+    database,
+    capacity: 500,
+    async abandon() {
+      database.die()
+      await engine.stop().catch(() => {})
+    },
   }
+  await engine.loops.get('node-keeper')!.runOnce(clock.now())
   return workbench
 }
 
