@@ -15,7 +15,7 @@ import { numberSource } from './domain/identity.ts'
 import { modelNames } from './domain/operation-type.ts'
 import { createAccess } from './engine/access.ts'
 import { type DatabaseClock, databaseClock } from './engine/clock.ts'
-import { closeEntities, closeOrganization } from './engine/closing.ts'
+import { closeEntities, closeOrganization, closeType } from './engine/closing.ts'
 import { createCollection } from './engine/collection.ts'
 import { createDatastreams } from './engine/datastreams.ts'
 import { createDeviceAccess } from './engine/device-access.ts'
@@ -25,6 +25,7 @@ import { createEntities } from './engine/entities.ts'
 import { type FirstCredentials, firstStart } from './engine/first-start.ts'
 import { readyMonths } from './engine/housekeeper.ts'
 import { createJobs, type ExecutableType } from './engine/jobs.ts'
+import { createOperationTypes } from './engine/operation-types.ts'
 import { createOrganizations } from './engine/organizations.ts'
 import { judgeParameters } from './engine/parameter-judge.ts'
 import { createPasswords } from './engine/passwords.ts'
@@ -255,6 +256,7 @@ async function northParts(parts: Shared): Promise<NorthParts> {
     access,
     organizations,
     apiKeys: config.northApiKeys,
+    operationTypes: createOperationTypes({ database, now, closeType, onCommit: engine.wake }),
     users: createUsers({ database, now, seal, passwords, access }),
     entities: createEntities({
       database,

@@ -43,6 +43,11 @@ export interface OperationType {
 
 /** Longest name of a type. */
 export const TYPE_NAME_MAX = 50
+/** Types of one organization: they are listed and searched as a whole. */
+export const TYPES_MAX = 500
+export const STEPS_MAX = 100
+export const MODELS_MAX = 200
+export const APPLICABLE_MAX = RESOURCE_TYPES.length
 
 /** The names that a model is matched by. */
 export function modelNames(models: readonly Model[]): string[] {

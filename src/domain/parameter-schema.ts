@@ -30,8 +30,8 @@ export interface SchemaSize {
 const SINGLE = ['additionalItems', 'additionalProperties', 'contains', 'propertyNames', 'not', 'if', 'then', 'else']
 const LISTS = ['allOf', 'anyOf', 'oneOf']
 const MAPS = ['properties', 'patternProperties', 'definitions', '$defs', 'dependencies']
-/** Members that would name, find or judge the schema in a way that these bounds do not see. */
-const REFUSED = ['$id', '$anchor', '$async', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor']
+/** Of the members that steer a validator only these; others would name, find or run the schema in a way these bounds do not see. */
+const STEERING = ['$ref', '$defs', '$comment']
 
 function fail(name: string, reason: string): never {
   throw new DroverError('invalidField', [{ name, value: reason }], `Invalid field: ${name} ${reason}.`)
@@ -75,7 +75,7 @@ function measure(schema: unknown, path: string, depth: number, measuring: Measur
   if (!isObject(schema)) return
   for (const [name, value] of Object.entries(schema)) {
     const here = `${path}.${name}`
-    if (REFUSED.includes(name)) fail(here, 'cannot stand in a parameter schema')
+    if (name.startsWith('$') && !STEERING.includes(name)) fail(here, 'cannot stand in a parameter schema')
     if (name === '$ref') measure(referred(value, here, measuring.root), here, depth + 1, measuring)
     else if (name === 'pattern') notePattern(value, here, size)
     else if (SINGLE.includes(name) || (name === 'items' && isObject(value))) measure(value, here, depth + 1, measuring)

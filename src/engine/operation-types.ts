@@ -2,15 +2,16 @@
  * The use cases of operation types: what an organization may run. Clones keep what their catalog type says. Refuses to run
  * anything. Serves: Operation type.
  */
-
 import type { Caller } from '../domain/caller.ts'
 import { CATALOG, catalogType } from '../domain/catalog.ts'
 import { DroverError } from '../domain/errors.ts'
-import { judgeProfiles, type OperationType, TYPE_NAME_MAX } from '../domain/operation-type.ts'
+import { judgeProfiles, type OperationType, TYPES_MAX } from '../domain/operation-type.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import {
+  countOperationTypes,
   insertOperationTypes,
   listOperationTypes,
+  lockOperationType,
   readOperationType,
   removeOperationType,
   updateOperationType,
@@ -31,100 +32,144 @@ export interface OperationTypesParts {
   readonly onCommit: () => void
 }
 
-/** A type from scratch, or a clone: then only the words, and who may run it, are its own. */
-export type NewOperationType =
-  | OperationType
-  | (Pick<OperationType, 'name' | 'title' | 'description' | 'profiles'> & { readonly fromCatalog: string })
+/** Members of a type as a client gives them: undefined is left out, null is none. */
+export type TypeMembers = { readonly [Member in keyof OperationType]?: OperationType[Member] | null | undefined }
 
 export interface OperationTypes {
   list(organization: number): Promise<OperationType[]>
-  find(organization: number, name: string): Promise<OperationType | undefined>
-  create(caller: Caller, type: NewOperationType): Promise<OperationType>
+  /** Throws `unknown` where the organization has no such type. */
+  read(organization: number, name: string): Promise<OperationType>
+  /** A clone where `fromCatalog` is given: then only the words, and who may run it, are its own. */
+  create(caller: Caller, asked: TypeMembers & { readonly name: string }): Promise<OperationType>
   /** Throws where a clone's schema, steps, applicability or profiles would change. */
-  change(caller: Caller, name: string, change: Partial<OperationType>): Promise<OperationType>
+  change(caller: Caller, name: string, change: TypeMembers): Promise<OperationType>
   remove(caller: Caller, name: string): Promise<ClosedByType>
 }
 
-const OWN_OF_CLONES: readonly string[] = ['name', 'title', 'description']
+type Member = keyof OperationType
+const OWN_OF_CLONES: readonly Member[] = ['name', 'title', 'description']
+const OWN_OF_NEW_CLONES: readonly Member[] = [...OWN_OF_CLONES, 'profiles', 'fromCatalog']
 
 /** Every catalog type as an organization's own: what a new organization starts with. */
 export function clonesOfCatalog(): OperationType[] {
   return CATALOG.map(type => ({ ...type, fromCatalog: type.name }))
 }
 
+/** Whether two values are the same JSON; members in another order are no difference. */
+function same(one: unknown, other: unknown): boolean {
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other
+  if (Array.isArray(one) !== Array.isArray(other)) return false
+  const names = Object.keys(one)
+  if (names.length !== Object.keys(other).length) return false
+  return names.every(
+    name => Object.hasOwn(other, name) && same(one[name as keyof typeof one], other[name as keyof typeof other]),
+  )
+}
+
+/** The members that are given, differ from what the type says, and are not its own to say. */
+function refuseOthers(type: OperationType, given: TypeMembers, own: readonly Member[]): void {
+  const others = (Object.keys(given) as Member[]).filter(member => {
+    const value = given[member] ?? undefined
+    return !own.includes(member) && given[member] !== undefined && !same(value, type[member])
+  })
+  if (others.length === 0) return
+  throw new DroverError(
+    'forbiddenField',
+    others.map(name => ({ name })),
+  )
+}
+
+/** Lays members over a type: null takes one away, what every type has falls back to nothing said. */
+function laidOver(type: OperationType, members: TypeMembers): OperationType {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined)
+  const fallback: Record<string, unknown> = FROM_SCRATCH
+  const all = given.map(([name, value]) => [name, value === null ? fallback[name] : value] as const)
+  const merged = Object.entries({ ...type, ...Object.fromEntries(all) }).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(merged) as unknown as OperationType
+}
+
+const FROM_SCRATCH = {
+  applicableTo: ['entity.device'],
+  models: [],
+  parameters: { type: 'object' },
+  steps: [],
+} as const satisfies Omit<OperationType, 'name'>
+
+function cloned(source: OperationType, asked: TypeMembers & { readonly name: string }): OperationType {
+  refuseOthers(source, asked, OWN_OF_NEW_CLONES)
+  const { name, title, description, profiles } = asked
+  return { ...laidOver(source, { name, title, description, profiles }), fromCatalog: source.name }
+}
+
+function judge({ profiles, parameters, steps }: OperationType): void {
+  if (profiles) judgeProfiles(profiles)
+  judgeSchema(parameters)
+  const twice = steps.find(({ name }, index) => steps.findIndex(each => each.name === name) !== index)
+  if (twice) {
+    throw new DroverError(
+      'invalidField',
+      [{ name: 'steps', value: twice.name }],
+      `Invalid field: steps names ${twice.name} twice.`,
+    )
+  }
+}
+
+function completed(asked: TypeMembers & { readonly name: string }): OperationType {
+  const { fromCatalog } = asked
+  if (fromCatalog === undefined || fromCatalog === null || fromCatalog === '') {
+    return laidOver({ ...FROM_SCRATCH, name: asked.name }, { ...asked, fromCatalog: undefined })
+  }
+  const source = catalogType(fromCatalog)
+  if (source) return cloned(source, asked)
+  const context = [{ name: 'fromCatalog', value: fromCatalog }]
+  throw new DroverError('invalidField', context, `Invalid field: the catalog has no type ${fromCatalog}.`)
+}
+
+const unknown = (name: string) => new DroverError('unknown', [{ name: 'operationName', value: name }])
+const duplicated = (name: string) =>
+  new DroverError('duplicated', [{ name: 'name', value: name }], 'The operation type exists already.')
+
 export function createOperationTypes({ database, now, closeType, onCommit }: OperationTypesParts): OperationTypes {
-  function judge(type: OperationType): void {
-    if (type.name.length === 0 || type.name.length > TYPE_NAME_MAX) {
-      throw new DroverError('invalidField', [{ name: 'name' }], `name must have 1 to ${TYPE_NAME_MAX} characters.`)
-    }
-    if (type.profiles) judgeProfiles(type.profiles)
-    judgeSchema(type.parameters)
-  }
-
-  function completed(asked: NewOperationType): OperationType {
-    if (asked.fromCatalog === undefined) return asked as OperationType
-    const source = catalogType(asked.fromCatalog)
-    if (!source) {
-      throw new DroverError(
-        'invalidField',
-        [{ name: 'fromCatalog', value: asked.fromCatalog }],
-        'The catalog has no such type.',
-      )
-    }
-    const { profiles } = asked
-    return {
-      ...source,
-      name: asked.name,
-      ...(asked.title !== undefined && { title: asked.title }),
-      ...(asked.description !== undefined && { description: asked.description }),
-      ...(profiles && { profiles }),
-      fromCatalog: source.name,
-    }
-  }
-
   return {
     list: organization => listOperationTypes(database, organization),
-    find: (organization, name) => readOperationType(database, organization, name),
-    async create(caller, asked) {
-      const type = completed(asked)
-      judge(type)
-      const made = await insertOperationTypes(database, caller.organization, [type], now())
-      if (made === 0)
-        throw new DroverError('duplicated', [{ name: 'name', value: type.name }], 'The operation type exists already.')
+
+    async read(organization, name) {
+      const type = await readOperationType(database, organization, name)
+      if (!type) throw unknown(name)
       return type
     },
-    async change(caller, name, change) {
+
+    async create({ organization }, asked) {
+      const type = completed(asked)
+      judge(type)
+      if ((await countOperationTypes(database, organization)) >= TYPES_MAX) {
+        const message = `An organization has at most ${TYPES_MAX} operation types.`
+        throw new DroverError('invalidField', [{ name: 'name', value: type.name }], message)
+      }
+      if ((await insertOperationTypes(database, organization, [type], now())) === 0) throw duplicated(type.name)
+      return type
+    },
+
+    async change({ organization }, name, change) {
       return await database.transaction(async tx => {
-        const type = await readOperationType(tx, caller.organization, name)
-        if (!type) throw new DroverError('unknown', [{ name: 'operationName', value: name }])
-        const same = (member: string) =>
-          JSON.stringify(change[member as keyof OperationType]) === JSON.stringify(type[member as keyof OperationType])
-        const fixed = Object.keys(change).filter(member => !OWN_OF_CLONES.includes(member) && !same(member))
-        if (type.fromCatalog !== undefined && fixed.length > 0) {
-          throw new DroverError(
-            'forbiddenField',
-            fixed.map(member => ({ name: member })),
-          )
-        }
-        const changed: OperationType = { ...type, ...change }
+        const type = await lockOperationType(tx, organization, name)
+        if (!type) throw unknown(name)
+        refuseOthers(type, change, type.fromCatalog === undefined ? allBut('fromCatalog') : OWN_OF_CLONES)
+        const changed = laidOver(type, change)
         judge(changed)
-        if (changed.name !== name && (await readOperationType(tx, caller.organization, changed.name))) {
-          throw new DroverError(
-            'duplicated',
-            [{ name: 'name', value: changed.name }],
-            'The operation type exists already.',
-          )
+        if (changed.name !== name && (await readOperationType(tx, organization, changed.name))) {
+          throw duplicated(changed.name)
         }
-        await updateOperationType(tx, caller.organization, name, changed)
+        await updateOperationType(tx, organization, name, changed)
         return changed
       })
     },
-    async remove(caller, name) {
+
+    async remove({ organization }, name) {
       const closed = await database.transaction(async tx => {
-        const closing = await closeType(tx, caller.organization, name, now())
-        if (!(await removeOperationType(tx, caller.organization, name))) {
-          throw new DroverError('unknown', [{ name: 'operationName', value: name }])
-        }
+        if (!(await lockOperationType(tx, organization, name))) throw unknown(name)
+        const closing = await closeType(tx, organization, name, now())
+        await removeOperationType(tx, organization, name)
         return closing
       })
       onCommit()
@@ -132,3 +177,17 @@ export function createOperationTypes({ database, now, closeType, onCommit }: Ope
     },
   }
 }
+
+const MEMBERS: readonly Member[] = [
+  'name',
+  'title',
+  'description',
+  'applicableTo',
+  'models',
+  'parameters',
+  'steps',
+  'profiles',
+  'fromCatalog',
+]
+
+const allBut = (member: Member) => MEMBERS.filter(each => each !== member)

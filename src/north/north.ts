@@ -3,12 +3,14 @@
  * writes. It decides nothing; a noun's file does.
  */
 import type { FastifyInstance } from 'fastify'
+import type { OperationTypes } from '../engine/operation-types.ts'
 import { type AuthenticationParts, authenticate } from './authentication.ts'
 import { type BulkRoutesParts, bulkRoutes } from './bulk-entities.ts'
 import { dataModelRoutes } from './data-models.ts'
 import { type DeliveryRoutesParts, deliveryRoutes } from './deliveries.ts'
 import { type EntityRoutesParts, entityRoutes } from './entities.ts'
 import { type JobRoutesParts, jobRoutes } from './jobs.ts'
+import { operationTypeRoutes } from './operation-types.ts'
 import { operationRoutes } from './operations.ts'
 import { organizationRoutes } from './organizations.ts'
 import { searchRoutes } from './search.ts'
@@ -29,12 +31,15 @@ export interface NorthParts
     JobRoutesParts,
     TaskRoutesParts,
     DeliveryRoutesParts,
-    WhyRoutesParts {}
+    WhyRoutesParts {
+  readonly operationTypes: OperationTypes
+}
 
 /** Every noun that clients know. A new one is a line here. */
 function nouns(app: FastifyInstance, parts: NorthParts): void {
   userRoutes(app, parts)
   organizationRoutes(app, parts)
+  operationTypeRoutes(app, parts)
   entityRoutes(app, parts)
   bulkRoutes(app, parts)
   jobRoutes(app, parts)

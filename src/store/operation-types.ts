@@ -95,6 +95,30 @@ const remove = statement<unknown, [number, string]>(
   'delete from operation_type where organization = $1 and name = $2',
 )
 
+const lock = statement<OperationTypeRow, [number, string]>(
+  'operation_types_lock',
+  `select ${columns} from operation_type where organization = $1 and name = $2 for update`,
+)
+const count = statement<{ count: number }, [number]>(
+  'operation_types_count',
+  'select count(*)::int as count from operation_type where organization = $1',
+)
+
+/** How many types an organization has. */
+export async function countOperationTypes(db: Queryable, organization: number): Promise<number> {
+  return (await db.run(count, [organization]))[0]?.count ?? 0
+}
+
+/** One type, held until the transaction ends, or undefined. */
+export async function lockOperationType(
+  db: Queryable,
+  organization: number,
+  name: string,
+): Promise<OperationType | undefined> {
+  const [row] = await db.run(lock, [organization, name])
+  return row && fromRow(row)
+}
+
 /** One type of an organization, or undefined. */
 export async function readOperationType(
   db: Queryable,

@@ -75,3 +75,100 @@ test('a pattern that would run for ever elsewhere is answered at once', () => {
   judgeSchema(type.parameters)
   expect(refusal(() => judgeParameters(type, { a: `${'a'.repeat(50_000)}!` })).entry.code).toBe('0x020003')
 })
+
+test('a schema may refer into itself, as long as it does not go round in a circle', () => {
+  const type = {
+    name: 'X',
+    parameters: {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      $defs: { size: { type: 'integer', minimum: 1 } },
+      properties: { a: { $ref: '#/$defs/size' } },
+    },
+  }
+  judgeSchema(type.parameters)
+  expect(judgeParameters(type, { a: 1 })).toEqual({ a: 1 })
+  expect(refusal(() => judgeParameters(type, { a: 0 })).context[0]!.name).toBe('job.request.parameters.a')
+})
+
+const doubling = Object.fromEntries(
+  Array.from({ length: 40 }, (_, i) => [
+    `l${i}`,
+    { allOf: [{ $ref: `#/$defs/l${i + 1}` }, { $ref: `#/$defs/l${i + 1}` }] },
+  ]),
+)
+test.each([
+  ['round in a circle', { type: 'object', allOf: [{ $ref: '#' }] }, '$ref'],
+  [
+    'to elsewhere',
+    { type: 'object', properties: { a: { $ref: 'http://x.example/s' } } },
+    'parameters.properties.a.$ref',
+  ],
+  ['to nothing', { type: 'object', properties: { a: { $ref: '#/$defs/b' } } }, 'parameters.properties.a.$ref'],
+  ['twice at every level', { type: 'object', $defs: { ...doubling, l40: {} }, $ref: '#/$defs/l0' }, 'parameters'],
+])('a schema that refers %s is refused', (_, schema, name) => {
+  expect(refusal(() => judgeSchema(schema)).context[0]!.name).toContain(name)
+})
+
+test.each([
+  ['answers later', { type: 'object', $async: true }],
+  ['gives itself a name', { type: 'object', properties: { a: { $id: 'http://x.example/s' } } }],
+  ['has a pattern whose program is huge', { type: 'object', properties: { a: { pattern: '[a-z]{900}'.repeat(40) } } }],
+  [
+    'has thousands of members',
+    { type: 'object', properties: Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [i, {}])) },
+  ],
+])('a schema that %s is refused', (_, schema) => {
+  expect(refusal(() => judgeSchema(schema)).entry.code).toBe('0x010001')
+})
+
+test('members that are named like keywords are members', () => {
+  const properties = { $ref: { type: 'string' }, pattern: { type: 'object' }, enum: { type: 'array' } }
+  expect(() => judgeSchema({ type: 'object', properties })).not.toThrow()
+})
+
+const many = Array.from({ length: 60_000 }, (_, i) => ({ i }))
+const branches = Array.from({ length: 250 }, (_, i) => ({ const: { i: -i } }))
+test.each([
+  ['items that must differ', { type: 'array', uniqueItems: true }, [...many, { i: 1 }]],
+  ['many choices for many items', { type: 'array', items: { anyOf: branches } }, many],
+  [
+    'a pattern and many long texts',
+    { type: 'array', items: { pattern: '^(a|b|ab)*c$' } },
+    many.map(() => 'ab'.repeat(50)),
+  ],
+  [
+    'defaults larger than what was sent',
+    { type: 'array', items: { type: 'object', properties: { t: { default: 'x'.repeat(50_000) } } } },
+    many.map(() => ({})),
+  ],
+])('%s are judged within a bound', (_, schema, value) => {
+  const type = { name: 'X', parameters: { type: 'object', properties: { a: schema } } }
+  judgeSchema(type.parameters)
+  const before = process.cpuUsage()
+  expect(refusal(() => judgeParameters(type, { a: value })).entry.code).toBe('0x020003')
+  const { user, system } = process.cpuUsage(before)
+  expect((user + system) / 1_000).toBeLessThan(3_000)
+})
+
+test('items that hold the same in another order are the same', () => {
+  const type = { name: 'X', parameters: { type: 'object', properties: { a: { type: 'array', uniqueItems: true } } } }
+  expect(
+    refusal(() =>
+      judgeParameters(type, {
+        a: [
+          { b: 1, c: [2] },
+          { c: [2], b: 1 },
+        ],
+      }),
+    ).context,
+  ).toEqual([{ name: 'job.request.parameters.a', value: 'must not hold the same item twice' }])
+  expect(judgeParameters(type, { a: [{ b: 1 }, { b: 2 }] })).toEqual({ a: [{ b: 1 }, { b: 2 }] })
+})
+
+test('every unknown parameter is named, and of a choice the member that was meant', () => {
+  expect(refusal(() => judgeParameters(reboot, { speed: 1, tyep: 2 })).context.map(each => each.name)).toEqual([
+    'job.request.parameters.speed',
+    'job.request.parameters.tyep',
+  ])
+})
