@@ -12,6 +12,8 @@ import { refusalOf } from './refusal.ts'
 export const SEARCH_SIZE_MAX = 2_000
 /** Rows of a page where the client does not say. */
 export const SEARCH_SIZE_DEFAULT = 1_000
+/** Highest page number; cursors lead further. */
+export const SEARCH_PAGE_MAX = 1_000_000_000
 /** Fields to sort or group by. */
 export const SEARCH_SORTS_MAX = 10
 /** Columns of one select. */
@@ -73,7 +75,7 @@ function readPage(json: unknown, problems: Problem[]): SearchRequest['page'] {
   const whole = (value: unknown, name: string, fallback: number, max: number) =>
     isAbsent(value) ? fallback : (readWhole(value, `limit.${name}`, { min: 1, max }, problems) ?? fallback)
   const page = {
-    number: whole(start === 0 || start === '0' ? 1 : start, 'start', 1, Number.MAX_SAFE_INTEGER),
+    number: whole(start === 0 || start === '0' ? 1 : start, 'start', 1, SEARCH_PAGE_MAX),
     size: whole(size, 'size', SEARCH_SIZE_DEFAULT, SEARCH_SIZE_MAX),
   }
   if (isAbsent(cursor)) return page

@@ -81,6 +81,7 @@ describe('a search', () => {
     [{ limit: { size: 2_001 } }, '0x010001', 'limit.size'],
     [{ limit: { size: 0 } }, '0x010001', 'limit.size'],
     [{ limit: { start: -1 } }, '0x010001', 'limit.start'],
+    [{ limit: { start: 1e10 } }, '0x010001', 'limit.start'],
     [{ limit: { start: 2, cursor: 'abc' } }, '0x010001', 'limit.cursor'],
     [{ select: [{ name: 1 }] }, '0x010001', 'select[0].name'],
     [{ select: [{ name: 'jobs.id', fields: [{ alias: 1 }] }] }, '0x010001', 'select[0].fields[0].alias'],
