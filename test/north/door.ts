@@ -1,9 +1,8 @@
-/** The door of clients without its lock: routes on a server whose caller is given, answering errors with their code. */
-import Fastify, { type FastifyInstance } from 'fastify'
+/** The door of clients without its lock: routes on the real server, with a caller that is given. */
+import type { FastifyInstance } from 'fastify'
 import type { Caller } from '../../src/domain/caller.ts'
-import { DroverError } from '../../src/domain/errors.ts'
-
-const STATUS = { invalid: 400, unauthorized: 401, forbidden: 403, unknown: 404 } as Record<string, number>
+import { createServer } from '../../src/server.ts'
+import { silentLog } from '../database.ts'
 
 export interface Answer {
   status: number
@@ -13,8 +12,6 @@ export interface Answer {
 }
 
 export interface Door {
-  caller: Caller
-  app: FastifyInstance
   ask(
     method: 'GET' | 'POST' | 'PUT' | 'DELETE',
     url: string,
@@ -23,22 +20,15 @@ export interface Door {
   ): Promise<Answer>
 }
 
+/** Opens a door for one caller. Nothing listens. */
 export function openDoor(caller: Caller, register: (app: FastifyInstance) => void): Door {
-  const app = Fastify()
+  const app = createServer({ log: silentLog, bodyBytesMax: 307_200 })
   app.decorateRequest('caller')
   app.addHook('onRequest', async request => {
-    request.caller = door.caller
+    request.caller = caller
   })
-  app.setErrorHandler((error, _request, reply) => {
-    if (!(error instanceof DroverError)) throw error
-    const { entry, message, context } = error
-    return reply.status(STATUS[entry.kind] ?? 500).send({ errors: [{ code: entry.code, message, context }] })
-  })
-  app.setSerializerCompiler(() => data => JSON.stringify(data))
   register(app)
-  const door: Door = {
-    caller,
-    app,
+  return {
     async ask(method, url, body, headers = {}) {
       const answer = await app.inject({
         method,
@@ -50,5 +40,4 @@ export function openDoor(caller: Caller, register: (app: FastifyInstance) => voi
       return { status: answer.statusCode, headers: answer.headers, text: answer.body, body: json ? answer.json() : {} }
     },
   }
-  return door
 }
