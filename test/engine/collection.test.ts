@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createClock } from '../../src/engine/clock.ts'
 import { createCollection } from '../../src/engine/collection.ts'
@@ -131,4 +132,35 @@ it('has nothing to keep of a device that is gone', async () => {
   const d9 = await device('d9')
   await entities.write(acme, 'DELETE', [{ said: new Map(), identifier: 'd9' }])
   await expect(collection.iot(d9, iot('temp', [1]))).resolves.toBeUndefined()
+})
+
+it('keeps or refuses whatever a device says, and never fails with the database', async () => {
+  const devices = await Promise.all(['any1', 'any2', 'any3'].map(each => device(each)))
+  const json = fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' })
+  const id = fc.oneof(fc.string({ unit: 'binary', maxLength: 12 }), fc.constant('subscription.collected.cellInfo'))
+  const at = fc.option(fc.integer({ min: 0, max: 8e15 }), { nil: undefined })
+  const stream = fc.record({ id, datapoints: fc.array(fc.record({ value: json, at }), { maxLength: 3 }) })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(stream, { maxLength: 4 }), { maxLength: 6 }),
+      fc.dictionary(id, json),
+      async (messages, tree) => {
+        const kept = await Promise.allSettled([
+          ...messages.map((datastreams, place) => {
+            const streams = datastreams.map(each => ({
+              id: each.id,
+              datapoints: each.datapoints.map(point =>
+                point.at === undefined ? { value: point.value } : { ...point, at: point.at },
+              ),
+            }))
+            return collection.iot(devices[place % 3]!, { datastreams: streams })
+          }),
+          collection.dmm(devices[0]!, { device: tree }),
+        ])
+        const failures = kept.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))
+        for (const failure of failures) expect(failure).toMatchObject({ entry: { kind: 'invalid' } })
+      },
+    ),
+    { numRuns: 60 },
+  )
 })

@@ -1,5 +1,7 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Entity } from '../../src/domain/entity.ts'
+import { DATA_MODEL } from '../../src/domain/data-model.ts'
+import { type Entity, makeEntity } from '../../src/domain/entity.ts'
 import { readEntityForm, type SaidValues } from '../../src/domain/entity-form.ts'
 import type { EntityAction, EntityOutcome } from '../../src/engine/entities.ts'
 import { knownDatastreams } from '../../src/store/datastreams.ts'
@@ -190,6 +192,36 @@ describe('provisioning', () => {
   it('lets filters know every id that was provisioned', async () => {
     await write('CREATE', device('f1', { 'site.floor': 3 }))
     expect(await knownDatastreams(database, acme.organization, ['site.floor', 'site.door'])).toEqual(['site.floor'])
+  })
+
+  it('keeps or refuses whatever a body holds, and never fails with the database', async () => {
+    const json = fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' })
+    const id = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 12 }),
+      fc.constantFrom(...DATA_MODEL.map(entry => entry.id), 'x[]', 'x[].y'),
+    )
+    let at = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.dictionary(id, json, { maxKeys: 6 }), { minLength: 1, maxLength: 20 }),
+        async bodies => {
+          const requests = bodies.flatMap(body => {
+            const read = readEntityForm({ ...body, 'provision.administration.identifier': `any-${++at}` }, true)
+            return read.ok ? [{ said: read.value, resourceType: 'entity.asset' as const }] : []
+          })
+          const created = await entities.write(acme, 'CREATE', requests)
+          expect(created).toHaveLength(requests.length)
+          for (const [place, outcome] of created.entries()) {
+            if (!outcome.ok) continue
+            const made = makeEntity(requests[place]!.said, { organizationName: 'acme', resourceType: 'entity.asset' })
+            expect(made.ok && JSON.parse(JSON.stringify(made.value.document))).toEqual(
+              (await read(outcome.identifier))?.document,
+            )
+          }
+        },
+      ),
+      { numRuns: 60 },
+    )
   })
 
   it('takes ten thousand devices in seconds', async () => {
