@@ -40,7 +40,6 @@ export async function createMosquitto(program: string): Promise<Mosquitto> {
       'persistence true',
       `persistence_location ${folder}/`,
       'autosave_interval 1',
-      'autosave_on_changes true',
       'max_queued_messages 0',
       'max_inflight_messages 100',
       'user root',
