@@ -1,0 +1,198 @@
+import { describe, expect, test } from 'vitest'
+import { httpDevice, responseTo } from '../connectors/http-devices.ts'
+import { notes } from '../south/parts.ts'
+import { isFinal, openHouse, response } from './house.ts'
+
+const house = await openHouse()
+
+const successful = { resultCode: 'SUCCESSFUL', resultDescription: 'done' }
+
+describe('over HTTP, started by the service', () => {
+  test('a device that answers in the same exchange has finished', async () => {
+    const url = await httpDevice((received, reply) => {
+      reply.writeHead(201, { 'content-type': 'text/html' })
+      reply.end(responseTo(received, { ...successful, steps: [{ name: 'REBOOT', result: 'SUCCESSFUL' }] }))
+    })
+    await house.provision('d1', { 'provision.device.operation.url': url })
+    const operation = await house.until(await house.start('d1'), isFinal)
+    expect(operation).toMatchObject({
+      status: 'FINISHED',
+      result: 'SUCCESSFUL',
+      description: 'done',
+      steps: [{ name: 'REBOOT', result: 'SUCCESSFUL' }],
+    })
+  })
+
+  test('a device that acknowledges, then reports parts and an end, is followed step by step', async () => {
+    const asked = notes<{ id: string; key: unknown }>()
+    const url = await httpDevice((received, reply) => {
+      asked.add({ id: JSON.parse(received.body).operation.request.id, key: received.headers['x-apikey'] })
+      reply.writeHead(201, { 'content-type': 'text/html' })
+      reply.end(responseTo(received, { steps: [{ name: 'BEGIN', result: 'SUCCESSFUL' }], variableList: [] }))
+    })
+    const key = await house.provision('d2', { 'provision.device.operation.url': url })
+    const job = await house.start('d2')
+    const [request] = await asked.until(1)
+    expect(request?.key).toBe(key)
+    const id = request!.id
+    await house.until(job, ({ status, steps }) => status === 'IN_PROGRESS' && steps.length === 1)
+    // A device may post with its own key, a user with theirs.
+    const post = (members: object) =>
+      house.call('POST', '/south/v80/devices/d2/operation/response', response(id, { ...members }))
+    expect((await post({ steps: [{ name: 'DOWNLOAD', result: 'SUCCESSFUL' }] })).status).toBe(200)
+    expect((await house.operationOf(job))?.steps.map(({ name }) => name)).toEqual(['BEGIN', 'DOWNLOAD'])
+    const end = { ...successful, steps: [{ name: 'END', result: 'SUCCESSFUL' }] }
+    expect((await house.south('d2', key, 'operation/response', response(id, end))).status).toBe(200)
+    expect(await house.operationOf(job)).toMatchObject({
+      status: 'FINISHED',
+      result: 'SUCCESSFUL',
+      steps: [{ name: 'BEGIN' }, { name: 'DOWNLOAD' }, { name: 'END' }],
+    })
+  })
+
+  test.for([
+    [500, 'ERROR_PROCESSING'],
+    [400, 'NOT_SUPPORTED'],
+    [302, 'NOT_SUPPORTED'],
+  ] as const)('a device that answers %i with a page ends as %s', async ([status, result]) => {
+    const url = await httpDevice((_received, reply) =>
+      reply.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end('<!doctype html><h1>no</h1>'),
+    )
+    const id = `answers-${status}`
+    await house.provision(id, { 'provision.device.operation.url': url })
+    expect(await house.until(await house.start(id), isFinal)).toMatchObject({ status: 'FINISHED', result })
+  })
+
+  test('a device that nobody can reach ends as timed out', async () => {
+    await house.provision('d4', { 'provision.device.operation.url': 'http://127.0.0.1:1/' })
+    expect(await house.until(await house.start('d4'), isFinal)).toMatchObject({
+      status: 'TIMEOUT_CANCELLED',
+      result: 'ERROR_TIMEOUT',
+    })
+  })
+
+  test('an end that overtakes the acknowledgement ends the operation', async () => {
+    const url = await httpDevice((received, reply) => {
+      const { id } = JSON.parse(received.body).operation.request
+      house
+        .call('POST', '/south/v80/devices/d5/operation/response', response(id, successful))
+        .then(({ status }) => reply.writeHead(status === 200 ? 201 : 500).end())
+        .catch(() => reply.destroy())
+    })
+    await house.provision('d5', { 'provision.device.operation.url': url })
+    const job = await house.start('d5')
+    expect(await house.until(job, isFinal)).toMatchObject({ status: 'FINISHED', result: 'SUCCESSFUL' })
+  })
+})
+
+describe('started by the device', () => {
+  test('an operation waits for the device to ask, is handed out once, and ends with its response', async () => {
+    const key = await house.provision('d6')
+    const held = house.south('d6', key, 'operation/pending?wait=30')
+    const job = await house.start('d6')
+    const answer = await held
+    expect(answer.status).toBe(200)
+    const { id, parameters } = (
+      (await answer.json()) as { operation: { request: { id: string; parameters: unknown } } }
+    ).operation.request
+    expect(parameters).toEqual([{ name: 'type', type: 'string', value: { string: 'HARDWARE' } }])
+    expect((await house.operationOf(job))?.status).toBe('IN_PROGRESS')
+    expect((await house.south('d6', key, 'operation/pending')).status).toBe(204)
+    expect((await house.south('d6', key, 'operation/response', response(id, successful))).status).toBe(200)
+    expect(await house.operationOf(job)).toMatchObject({ status: 'FINISHED', result: 'SUCCESSFUL' })
+  })
+
+  test('a device cannot answer for another one', async () => {
+    const key = await house.provision('d7')
+    const other = await house.provision('other-7')
+    const job = await house.start('d7')
+    const { operationId } = await house.until(job, ({ status }) => status === 'WAITING_FOR_CONNECTION')
+    expect((await house.south('other-7', other, 'operation/response', response(operationId, successful))).status).toBe(
+      404,
+    )
+    expect((await house.south('d7', other, 'operation/response', response(operationId, successful))).status).toBe(401)
+    expect((await house.south('d7', key, 'operation/response', response('nonsense', successful))).status).toBe(404)
+    expect((await house.operationOf(job))?.status).toBe('WAITING_FOR_CONNECTION')
+  })
+})
+
+describe('over MQTT', () => {
+  test('acknowledgement, parts and end travel on the response topic', async () => {
+    const key = await house.provision('d8')
+    const { client, requests } = await house.overMqtt('d8', key)
+    const job = await house.start('d8')
+    const [request] = await requests.until(1)
+    const say = (members: object) =>
+      client.publishAsync('odm/response/d8', JSON.stringify(response(request!.id, { ...members })), { qos: 1 })
+    await house.until(job, ({ status }) => status === 'WAITING_FOR_ACK')
+    await say({})
+    expect((await house.operationOf(job))?.status).toBe('IN_PROGRESS')
+    await say({ steps: [{ name: 'A', result: 'SUCCESSFUL' }] })
+    expect((await house.operationOf(job))?.steps).toMatchObject([{ name: 'A' }])
+    await say(successful)
+    expect(await house.operationOf(job)).toMatchObject({ status: 'FINISHED', result: 'SUCCESSFUL' })
+  })
+
+  test('a request for a device that is away is sent when it connects', async () => {
+    const key = await house.provision('d9', { 'provision.device.operation.flow': 'mqtt' })
+    const job = await house.start('d9')
+    await house.until(job, ({ status }) => status === 'WAITING_FOR_CONNECTION')
+    const { client, requests } = await house.overMqtt('d9', key)
+    const [request] = await requests.until(1)
+    await client.publishAsync('odm/response/d9', JSON.stringify(response(request!.id, successful)), { qos: 1 })
+    expect(await house.operationOf(job)).toMatchObject({ status: 'FINISHED', result: 'SUCCESSFUL' })
+  })
+
+  test('a device whose connection broke before it acknowledged is sent the same request again', async () => {
+    const key = await house.provision('d10')
+    const first = await house.overMqtt('d10', key)
+    const job = await house.start('d10')
+    const [before] = await first.requests.until(1)
+    await house.until(job, ({ status }) => status === 'WAITING_FOR_ACK')
+    first.client.end(true)
+    const second = await house.overMqtt('d10', key)
+    const [after] = await second.requests.until(1)
+    expect(after?.id).toBe(before?.id)
+    await second.client.publishAsync('odm/response/d10', JSON.stringify(response(after!.id, successful)), { qos: 1 })
+    expect(await house.operationOf(job)).toMatchObject({ status: 'FINISHED' })
+  })
+
+  test('a device that connects while its request waits to be asked for is served once', async () => {
+    const key = await house.provision('d11')
+    const job = await house.start('d11')
+    await house.until(job, ({ status }) => status === 'WAITING_FOR_CONNECTION')
+    const { client, requests } = await house.overMqtt('d11', key)
+    const [request] = await requests.until(1)
+    await client.publishAsync('odm/response/d11', JSON.stringify(response(request!.id)), { qos: 1 })
+    expect((await house.south('d11', key, 'operation/pending')).status).toBe(204)
+    await client.publishAsync('odm/response/d11', JSON.stringify(response(request!.id, successful)), { qos: 1 })
+    expect(await house.operationOf(job)).toMatchObject({ status: 'FINISHED' })
+    expect(requests.all).toHaveLength(1)
+  })
+
+  test('data that devices collect is kept, whichever way it came', async () => {
+    const key = await house.provision('d12')
+    const { client } = await house.overMqtt('d12', key)
+    const message = (id: string, value: number) => ({ datastreams: [{ id, datapoints: [{ value }] }] })
+    expect((await house.south('d12', key, 'collect/iot', message('temperature', 21))).status).toBe(201)
+    await client.publishAsync('odm/iot/d12', JSON.stringify(message('humidity', 40)), { qos: 1 })
+    const answer = await house.call('POST', '/north/v80/search/entities', {
+      filter: { and: [{ eq: { temperature: 21 } }, { eq: { humidity: 40 } }] },
+    })
+    expect(answer.status).toBe(200)
+  })
+})
+
+test('a device whose key is replaced is disconnected, and its old key opens nothing', async () => {
+  const key = await house.provision('d13')
+  const { client } = await house.overMqtt('d13', key)
+  const left = new Promise<void>(resolve => client.once('close', () => resolve()))
+  const replaced = await house.call('POST', '/north/v80/provision/organizations/drover/devices/d13/key')
+  expect(replaced.status).toBeLessThan(300)
+  await left
+  const fresh = replaced.headers.get('x-apikey')!
+  expect((await house.south('d13', key, 'operation/pending')).status).toBe(401)
+  await expect(house.overMqtt('d13', key)).rejects.toThrow()
+  expect((await house.south('d13', fresh, 'operation/pending')).status).toBe(204)
+  await house.overMqtt('d13', fresh)
+})
