@@ -34,6 +34,7 @@ import { decidingProfile } from './engine/task-occurrences.ts'
 import { createTasks } from './engine/tasks.ts'
 import { createTokens } from './engine/tokens.ts'
 import { createUsers } from './engine/users.ts'
+import { createVerify } from './engine/verify.ts'
 import { createWhy } from './engine/why.ts'
 import { type NorthParts, registerNorth } from './north/north.ts'
 import { createServer } from './server.ts'
@@ -282,6 +283,7 @@ async function northParts(parts: Shared): Promise<NorthParts> {
     tasks: createTasks(jobsParts),
     now,
     why: createWhy({ database, now, redeliveryMs: config.pullRedeliveryMs }),
+    verification: createVerify({ database }),
     queue: deliveries.queue,
     bulkBytesMax: config.bulkBytesMax,
     bulkRowsMax: config.bulkRowsMax,

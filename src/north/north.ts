@@ -17,6 +17,7 @@ import { searchRoutes } from './search.ts'
 import { searchEntityRoutes } from './search-entities.ts'
 import { type TaskRoutesParts, taskRoutes } from './tasks.ts'
 import { type UserRoutesParts, userRoutes } from './users.ts'
+import { type VerifyRoutesParts, verifyRoutes } from './verify.ts'
 import { type WhyRoutesParts, whyRoutes } from './why.ts'
 
 /** What the door itself needs. */
@@ -31,7 +32,8 @@ export interface NorthParts
     JobRoutesParts,
     TaskRoutesParts,
     DeliveryRoutesParts,
-    WhyRoutesParts {
+    WhyRoutesParts,
+    VerifyRoutesParts {
   readonly operationTypes: OperationTypes
 }
 
@@ -45,6 +47,7 @@ function nouns(app: FastifyInstance, parts: NorthParts): void {
   jobRoutes(app, parts)
   operationRoutes(app, parts)
   whyRoutes(app, parts)
+  verifyRoutes(app, parts)
   taskRoutes(app, parts)
   deliveryRoutes(app, parts)
   searchRoutes(app, parts)
