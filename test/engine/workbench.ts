@@ -187,6 +187,7 @@ export async function createWorkbench(
     capacity: 500,
     async abandon() {
       database.die()
+      await engine.gatherer.stop()
       await engine.stop().catch(() => {})
     },
   }

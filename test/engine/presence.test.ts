@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest'
+import { readLaunchSubjects } from '../../src/store/operation-devices.ts'
+import { testDatabase } from '../database.ts'
+import { deviceOf, obedient, operationOf, SECOND, say, silent, summaryOfJob } from './scenario.ts'
+import { createWorkbench, jobRequest, type PretendDevice, type Workbench } from './workbench.ts'
+
+const { database } = await testDatabase()
+const bench = await createWorkbench(database)
+const { jobs, caller, engine } = bench
+const away: PretendDevice = (_, report) => report({ seen: 'away' })
+let made = 0
+
+async function jobOnNew(ackTimeout = 60_000) {
+  made += 1
+  const device = `mqtt-${made}`
+  await bench.provision([device], { flow: 'mqtt' })
+  bench.sent.length = 0
+  const { job } = await jobs.create(
+    caller,
+    jobRequest({
+      target: { append: { entities: [device] } },
+      operationParameters: { ackTimeout, timeout: 60_000, retries: 0, retriesDelay: 0, retryResultList: [] },
+    }),
+  )
+  return { job, device, numbers: await deviceOf(bench, device) }
+}
+const isConnected = async ({ database: db }: Workbench, numbers: { partition: number; entity: bigint }) =>
+  (await readLaunchSubjects(db, [{ job: 0n, ...numbers }]))[0]!.mqttConnected
+
+test('a device that is away is waited for, and sent to when it connects', async () => {
+  bench.device = away
+  const { job, device, numbers } = await jobOnNew()
+  await bench.settle()
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'WAITING_FOR_CONNECTION', flow: 'mqtt' })
+  bench.device = obedient()
+  await engine.presence.connected(numbers, 'c1')
+  await bench.settle()
+  expect(bench.sent.length).toBe(2)
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'FINISHED', attempt: 1 })
+})
+
+test('a device that connects while "away" is being written is sent to at once', async () => {
+  const { job, device, numbers } = await jobOnNew()
+  bench.device = async (_, report) => {
+    bench.device = obedient()
+    await engine.presence.connected(numbers, 'c1')
+    report({ seen: 'away' })
+  }
+  await bench.settle()
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'FINISHED' })
+})
+
+test('a device that is said to be connected and is not there is not sent round in a circle', async () => {
+  await bench.provision(['stale'], { flow: 'mqtt' })
+  await engine.presence.connected(await deviceOf(bench, 'stale'), 'c1')
+  await bench.advance(5 * SECOND)
+  bench.device = away
+  bench.sent.length = 0
+  const { job } = await jobs.create(caller, jobRequest({ target: { append: { entities: ['stale'] } } }))
+  await bench.settle()
+  expect(bench.sent.length).toBe(1)
+  expect(await operationOf(bench, job, 'stale')).toMatchObject({ status: 'WAITING_FOR_CONNECTION' })
+})
+
+test('a device that reconnects before it acknowledged is sent to again, same attempt, timers kept', async () => {
+  bench.device = silent
+  const { job, device, numbers } = await jobOnNew()
+  await bench.settle()
+  const before = await operationOf(bench, job, device)
+  expect(before).toMatchObject({ status: 'WAITING_FOR_ACK', attempt: 1 })
+  await bench.advance(10 * SECOND)
+  await engine.presence.connected(numbers, 'c2')
+  await bench.settle()
+  expect(bench.sent.map(request => request.id)).toEqual([bench.sent[0]!.id, bench.sent[0]!.id])
+  expect(await operationOf(bench, job, device)).toMatchObject({
+    status: 'WAITING_FOR_ACK',
+    attempt: 1,
+    deadlineAt: (before as { deadlineAt: Date }).deadlineAt,
+  })
+  await bench.advance(51 * SECOND)
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'TIMEOUT_CANCELLED' })
+})
+
+test('without ackTimeout the timeout of a request that was sent again runs from the first time', async () => {
+  bench.device = silent
+  const { job, device, numbers } = await jobOnNew(0)
+  await bench.settle()
+  await bench.advance(40 * SECOND)
+  await engine.presence.connected(numbers, 'c2')
+  await bench.advance(21 * SECOND)
+  expect(bench.sent.length).toBe(2)
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'TIMEOUT_CANCELLED' })
+})
+
+test('a device that has acknowledged is not sent to again when it reconnects', async () => {
+  bench.device = silent
+  const { job, device, numbers } = await jobOnNew()
+  await bench.settle()
+  await say(bench, job, device)
+  await engine.presence.connected(numbers, 'c2')
+  await bench.settle()
+  expect(bench.sent.length).toBe(1)
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'IN_PROGRESS' })
+})
+
+test('the end of a connection that was replaced changes nothing, in whatever order and batch it comes', async () => {
+  const { numbers } = await jobOnNew()
+  const { connected, disconnected, seen } = engine.presence
+  await Promise.all([connected(numbers, 'c1'), seen(numbers)])
+  expect(await isConnected(bench, numbers)).toBe(true)
+  await Promise.all([connected(numbers, 'c2'), disconnected(numbers, 'c1')])
+  expect(await isConnected(bench, numbers)).toBe(true)
+  await disconnected(numbers, 'c1')
+  expect(await isConnected(bench, numbers)).toBe(true)
+  await Promise.all([disconnected(numbers, 'c2'), seen(numbers)])
+  expect(await isConnected(bench, numbers)).toBe(false)
+  await Promise.all([connected(numbers, 'c3'), disconnected(numbers, 'c3')])
+  expect(await isConnected(bench, numbers)).toBe(false)
+})
+
+test('connections of a dead node are forgotten, those of a node that was silent and lives are recorded again', async () => {
+  const other = await createWorkbench(database, { node: 2, clock: bench.clock })
+  const { numbers } = await jobOnNew()
+  await other.engine.presence.connected(numbers, 'held')
+  await bench.settle()
+  expect(await isConnected(bench, numbers)).toBe(true)
+  await bench.advance(6 * SECOND)
+  expect(await isConnected(bench, numbers)).toBe(false)
+  await other.settle()
+  expect(await isConnected(bench, numbers)).toBe(true)
+})
+
+test('a service that starts alone forgets the connections of its predecessor', async () => {
+  const predecessor = await createWorkbench(database, { node: 3, clock: bench.clock })
+  const { numbers } = await jobOnNew()
+  await predecessor.engine.presence.connected(numbers, 'lost')
+  await predecessor.abandon()
+  await bench.outage(60 * SECOND)
+  const successor = await createWorkbench(database, { node: 4, clock: bench.clock })
+  await successor.settle()
+  expect(await isConnected(successor, numbers)).toBe(false)
+})
+
+test('a job of devices that never come waits for ever, and says so', async () => {
+  bench.device = away
+  const { job } = await jobOnNew(0)
+  await bench.advance(3_600 * SECOND)
+  expect(await summaryOfJob(bench, job)).toMatchObject({
+    status: 'IN_PROGRESS',
+    inProgress: { waitingForConnection: 1 },
+    warnings: [{ code: 'waits-forever' }],
+  })
+})
