@@ -41,6 +41,8 @@ export interface MqttConnections {
 
 /** Keys judged at once: as many as the look-up takes in one batch. */
 const RECHECKED_AT_ONCE = 500
+/** Made once: ten thousand connections end together when a network does. */
+const ENDED = new Error('the connection has ended')
 const FIRST_PAUSE_MS = 200
 const LONGEST_PAUSE_MS = 5000
 
@@ -104,7 +106,7 @@ export function mqttConnections(presence: SouthParts['presence'], log: Logger): 
     },
     lose,
     end(connection) {
-      connection.ended.abort()
+      connection.ended.abort(ENDED)
       if (bySession.get(connection.session) === connection) bySession.delete(connection.session)
       remove(admitted, connection.device.entity, connection)
       lose(connection)
