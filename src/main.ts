@@ -1,11 +1,11 @@
 /** The process: reads its configuration, starts the service, and stops it in order when told to. */
-import { pino } from 'pino'
 import { ConfigError, readConfig, unknownVariables } from './config.ts'
+import { createLog } from './log.ts'
 import { type Service, startService } from './service.ts'
 
 try {
   const config = readConfig(process.env)
-  const log = pino({ level: config.logLevel })
+  const log = createLog(config.logLevel)
   for (const name of unknownVariables(process.env)) log.warn({ name }, 'this variable is not known and changes nothing')
   const service = await startService({
     config,

@@ -14,6 +14,7 @@ import { mayExecute } from './domain/caller.ts'
 import { numberSource } from './domain/identity.ts'
 import { modelNames } from './domain/operation-type.ts'
 import { createAccess } from './engine/access.ts'
+import { createAudit } from './engine/audit.ts'
 import { type DatabaseClock, databaseClock } from './engine/clock.ts'
 import { closeEntities, closeOrganization, closeType } from './engine/closing.ts'
 import { createCollection } from './engine/collection.ts'
@@ -257,6 +258,7 @@ async function northParts(parts: Shared): Promise<NorthParts> {
     access,
     organizations,
     apiKeys: config.northApiKeys,
+    audit: createAudit({ database, now }),
     operationTypes: createOperationTypes({ database, now, closeType, onCommit: engine.wake }),
     users: createUsers({ database, now, seal, passwords, access }),
     entities: createEntities({

@@ -3,6 +3,7 @@
  * anything that is open.
  */
 import { monthOf } from '../domain/months.ts'
+import { forgetAudit } from '../store/audit.ts'
 import type { Database } from '../store/database.ts'
 import { forgetFiledMessages } from '../store/filed-messages.ts'
 import { forgetFormerEntities } from '../store/former-entities.ts'
@@ -37,6 +38,7 @@ export function createHousekeeping(database: Database, retentionMonths: number |
     const first = monthOf(now, -retentionMonths)
     for (const name of await partitionedMonths(database)) if (name < first.name) await dropMonth(database, name)
     await removeJobsBefore(database, first.from, JOBS_PER_CHUNK)
+    await forgetAudit(database, first.startsAt)
     await forgetFormerEntities(database, first.startsAt, ENTITIES_PER_CHUNK)
   }
 

@@ -3,7 +3,10 @@
  * writes. It decides nothing; a noun's file does.
  */
 import type { FastifyInstance } from 'fastify'
+import type { Audit } from '../engine/audit.ts'
 import type { OperationTypes } from '../engine/operation-types.ts'
+import { auditRoutes } from './audit.ts'
+import { auditRequests } from './audited.ts'
 import { type AuthenticationParts, authenticate } from './authentication.ts'
 import { type BulkRoutesParts, bulkRoutes } from './bulk-entities.ts'
 import { dataModelRoutes } from './data-models.ts'
@@ -21,7 +24,9 @@ import { type VerifyRoutesParts, verifyRoutes } from './verify.ts'
 import { type WhyRoutesParts, whyRoutes } from './why.ts'
 
 /** What the door itself needs. */
-export type DoorParts = AuthenticationParts
+export interface DoorParts extends AuthenticationParts {
+  readonly audit: Audit
+}
 
 /** What the routes need of the house, noun by noun. */
 export interface NorthParts
@@ -42,6 +47,7 @@ function nouns(app: FastifyInstance, parts: NorthParts): void {
   userRoutes(app, parts)
   organizationRoutes(app, parts)
   operationTypeRoutes(app, parts)
+  auditRoutes(app, parts)
   entityRoutes(app, parts)
   bulkRoutes(app, parts)
   jobRoutes(app, parts)
@@ -69,6 +75,7 @@ export function hangDoor(server: FastifyInstance, parts: DoorParts, nouns: (app:
           // The reference shows every route once.
           if (prefix !== prefixes[0]) route.schema = { ...route.schema, hide: true }
         })
+        auditRequests(app, parts.audit)
         authenticate(app, parts)
         nouns(app)
       },

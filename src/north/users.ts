@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import './request-caller.ts'
 import { LoginBody, UserAnswer, UserBody, UserChangeBody } from '../contract/user.ts'
 import { DroverError } from '../domain/errors.ts'
-import type { Access } from '../engine/access.ts'
+import { type Access, callerOf } from '../engine/access.ts'
 import type { Users, UserView } from '../engine/users.ts'
 
 export interface UserRoutesParts {
@@ -33,6 +33,7 @@ export function userRoutes(app: FastifyInstance, { access, users }: UserRoutesPa
     async request => {
       const { email, password } = request.body
       const { user, jwt, apiKey } = await access.login(email, password, request.ip)
+      request.caller = callerOf(user)
       return { user: { ...userOf({ ...user, apiKey }), jwt } }
     },
   )

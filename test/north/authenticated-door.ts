@@ -7,6 +7,7 @@ import type { FastifyInstance, InjectOptions } from 'fastify'
 import { afterAll } from 'vitest'
 import type { Caller, Profile } from '../../src/domain/caller.ts'
 import { type Access, createAccess } from '../../src/engine/access.ts'
+import { createAudit } from '../../src/engine/audit.ts'
 import { firstStart } from '../../src/engine/first-start.ts'
 import { createOrganizations, type Organizations } from '../../src/engine/organizations.ts'
 import { createPasswords, type Passwords } from '../../src/engine/passwords.ts'
@@ -93,7 +94,7 @@ export async function openDoor({ apiKeys = true, nouns, closeOrganization }: Doo
   const rootCaller = (await access.byKey(root.key))!
   const parts = { database, seal, passwords, access, organizations, users, clock, closed, root, rootCaller }
   const server = createServer({ log: silentLog, bodyBytesMax: 307_200 })
-  const doorParts: DoorParts = { access, organizations, apiKeys }
+  const doorParts: DoorParts = { access, organizations, apiKeys, audit: createAudit({ database, now }) }
   hangDoor(server, doorParts, app => nouns(app, parts))
   afterAll(() => server.close())
   await server.ready()

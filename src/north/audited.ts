@@ -1,0 +1,48 @@
+/**
+ * Leaves a line in the audit log for every request that changes something, refused ones too, and for every login, before its answer
+ * goes out. It looks at no body but for the email of a login, and keeps no query string.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import './request-caller.ts'
+import { EMAIL_MAX } from '../domain/user.ts'
+import type { Audit } from '../engine/audit.ts'
+import { accessOf } from './authentication.ts'
+
+const PATH_MAX = 1_000
+const TOO_MANY = 429
+const errorCode = /^\{"errors":\[\{"code":"([^"]{1,20})"/
+
+/** Who it was: the caller, or whom a login claimed to be. Nobody, where neither is known: then nothing was tried. */
+function userOf({ caller, body }: FastifyRequest): string | undefined {
+  if (caller) return caller.email
+  const email = (body as { email?: unknown } | null | undefined)?.email
+  return typeof email === 'string' ? email.slice(0, EMAIL_MAX) : undefined
+}
+
+/** What is worth a line; a throttled login is not, or whoever floods the door would flood the log. */
+function isWorthALine(request: FastifyRequest, reply: FastifyReply): boolean {
+  if (request.is404 || ['GET', 'HEAD', 'OPTIONS'].includes(request.method)) return false
+  return accessOf(request) !== 'read' && reply.statusCode !== TOO_MANY
+}
+
+/** Registers the hook, for every route registered after it in the same scope. */
+export function auditRequests(app: FastifyInstance, audit: Audit): void {
+  const unwritten = new WeakSet<FastifyRequest>()
+  app.addHook('onSend', async (request, reply, payload) => {
+    const user = userOf(request)
+    // What could not be written once is answered with that failure, which has no line either.
+    if (user === undefined || unwritten.has(request) || !isWorthALine(request, reply)) return payload
+    unwritten.add(request)
+    await audit.record({
+      organization: request.caller?.organization ?? null,
+      user,
+      address: request.ip,
+      method: request.method,
+      path: (request.url.split('?')[0] ?? '').slice(0, PATH_MAX),
+      status: reply.statusCode,
+      errorCode: typeof payload === 'string' ? (errorCode.exec(payload)?.[1] ?? null) : null,
+      requestId: request.id,
+    })
+    return payload
+  })
+}
