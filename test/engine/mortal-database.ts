@@ -40,6 +40,12 @@ export function mortal(database: Database): MortalDatabase {
     return true
   }
 
+  function failIfAsked(): void {
+    const error = failure
+    failure = null
+    if (error) throw error
+  }
+
   async function call<T>(work: (beforeCommit: () => void) => Promise<T>): Promise<T> {
     if (dead) throw new ProcessDied()
     under += 1
@@ -47,11 +53,6 @@ export function mortal(database: Database): MortalDatabase {
       const result = await work(() => {
         commits += 1
         if (isPoint('before') || dead) throw new ProcessDied()
-        if (failure) {
-          const error = failure
-          failure = null
-          throw error
-        }
       })
       if (isPoint('after') || dead) throw new ProcessDied()
       return result
@@ -75,6 +76,7 @@ export function mortal(database: Database): MortalDatabase {
         database.transaction(async tx => {
           const result = await work(tx)
           beforeCommit()
+          failIfAsked()
           return result
         }, options),
       ),
