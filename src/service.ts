@@ -241,6 +241,7 @@ async function northParts(parts: Shared): Promise<NorthParts> {
   const access = createAccess({ database, now, seal, tokens, passwords, onForget })
   const organizations = createOrganizations({ database, now, access, closeOrganization })
   const jobsParts = {
+    compile: compileEntityFilter,
     database,
     now,
     nextNumber,
@@ -279,7 +280,6 @@ async function northParts(parts: Shared): Promise<NorthParts> {
       ...jobsParts,
       notices: deliveries.notices,
       settling: engine.settling,
-      compile: compileEntityFilter,
       cancelAtOnceMax: config.cancelAtOnceMax,
     }),
     tasks: createTasks(jobsParts),

@@ -18,6 +18,7 @@ import {
   type TaskRow,
   updateTask,
 } from '../store/tasks.ts'
+import type { FilterCompiler } from './job-targets.ts'
 import { beginCancel } from './job-transitions.ts'
 import type { ExecutableType } from './jobs.ts'
 import { judgeJobStop, placeWaitingJob, taskScheduleOf } from './task-occurrences.ts'
@@ -32,6 +33,8 @@ export interface TasksParts {
     name: string,
     parameters: Readonly<Record<string, unknown>>,
   ) => Promise<Record<string, unknown>>
+  /** throws a DroverError where a filter is wrong */
+  readonly compile: FilterCompiler
   readonly onCommit: () => void
 }
 
@@ -51,7 +54,9 @@ export function decideTaskOrRefuse(state: TaskState, event: TaskEvent): TaskStat
   return to
 }
 
-export function createTasks({ database, now, nextNumber, findType, judgeParameters, onCommit }: TasksParts): Tasks {
+export function createTasks(parts: TasksParts): Tasks {
+  const { database, now, nextNumber, findType, judgeParameters, compile, onCommit } = parts
+
   async function judged(
     tx: Transaction,
     caller: Caller,
@@ -60,6 +65,8 @@ export function createTasks({ database, now, nextNumber, findType, judgeParamete
     const type = await findType(tx, caller.organization, request.name)
     if (!type) throw new DroverError('noOperationType', [{ name: 'task.job.request.name', value: request.name }])
     if (!mayExecute(caller.profile, type.profiles)) throw new DroverError('forbidden')
+    const filter = request.target.append?.filter ?? request.target.filter
+    if (filter) await compile(tx, caller.organization, filter)
     return { ...request, parameters: await judgeParameters(caller.organization, request.name, request.parameters) }
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseTaskSchedule, type TaskSchedule } from '../../src/domain/task-schedule.ts'
 import { createTasks } from '../../src/engine/tasks.ts'
+import { compileEntityFilter } from '../../src/store/entity-filter.ts'
 import { readJob } from '../../src/store/jobs.ts'
 import { sql } from '../../src/store/statement.ts'
 import { readJobsOfTask, readTask } from '../../src/store/tasks.ts'
@@ -22,6 +23,7 @@ async function stand() {
     })
   }
   const tasks = createTasks({
+    compile: compileEntityFilter,
     database,
     now: () => bench.clock.now(),
     nextNumber: bench.nextNumber,
@@ -99,6 +101,16 @@ describe('a task', () => {
     await using s = await stand()
     const refused = s.create({ repeating: { period: { each: 1, unit: 'MINUTES' } } }, { stopMs: MINUTE })
     await expect(refused).rejects.toMatchObject({ context: [{ name: 'task.job.request.schedule.stop.delayed' }] })
+  })
+
+  test('with a filter on a field that does not exist is refused at once, and the field is named', async () => {
+    await using s = await stand()
+    const asked = {
+      active: true,
+      schedule: s.schedule({}),
+      request: jobRequest({ target: { filter: { eq: { 'no.such.field': 1 } } } }),
+    }
+    await expect(s.tasks.create(s.bench.caller, asked)).rejects.toMatchObject({ entry: { code: '0x050014' } })
   })
 
   test('with an id that exists is refused', async () => {

@@ -5,6 +5,7 @@ import { createTasks } from '../../src/engine/tasks.ts'
 import { jobRoutes } from '../../src/north/jobs.ts'
 import { searchRoutes } from '../../src/north/search.ts'
 import { taskRoutes } from '../../src/north/tasks.ts'
+import { compileEntityFilter } from '../../src/store/entity-filter.ts'
 import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
 import { createWorkbench, EPOCH } from '../engine/workbench.ts'
@@ -24,6 +25,7 @@ const rules = {
 const now = () => workbench.clock.now()
 const applicability = { resourceTypes: ['entity.device'], models: [] }
 const tasks = createTasks({
+  compile: compileEntityFilter,
   database,
   now,
   nextNumber: workbench.nextNumber,
