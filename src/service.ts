@@ -25,11 +25,13 @@ import { createEngine, type Engine } from './engine/engine.ts'
 import { createEntities } from './engine/entities.ts'
 import { type FirstCredentials, firstStart } from './engine/first-start.ts'
 import { readyMonths } from './engine/housekeeper.ts'
-import { createJobs, type ExecutableType } from './engine/jobs.ts'
+import type { ExecutableType } from './engine/job-judging.ts'
+import { createJobs } from './engine/jobs.ts'
 import { createOperationTypes } from './engine/operation-types.ts'
 import { createOrganizations } from './engine/organizations.ts'
 import { judgeParameters } from './engine/parameter-judge.ts'
 import { createPasswords } from './engine/passwords.ts'
+import { createPlanner } from './engine/plan.ts'
 import { createSeal, serviceSecret } from './engine/secret.ts'
 import { decidingProfile } from './engine/task-occurrences.ts'
 import { createTasks } from './engine/tasks.ts'
@@ -285,6 +287,7 @@ async function northParts(parts: Shared): Promise<NorthParts> {
     tasks: createTasks(jobsParts),
     now,
     why: createWhy({ database, now, redeliveryMs: config.pullRedeliveryMs }),
+    planner: createPlanner({ ...jobsParts, compile: compileEntityFilter }),
     verification: createVerify({ database }),
     queue: deliveries.queue,
     bulkBytesMax: config.bulkBytesMax,

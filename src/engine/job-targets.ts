@@ -100,7 +100,10 @@ export async function removeTargets(
 }
 
 /** The parts of a selection that the service resolves later. */
-export function unresolvedOf(selection: TargetSelection, resourceType: string | undefined): UnresolvedTarget[] {
+export function unresolvedOf(
+  selection: TargetSelection,
+  resourceType: string | undefined,
+): Exclude<UnresolvedTarget, { listed: unknown }>[] {
   const narrowed = resourceType === undefined ? {} : { resourceType }
   return [
     ...(selection.tags ?? []).map(tag => ({ tag, ...narrowed })),

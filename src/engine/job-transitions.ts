@@ -5,15 +5,9 @@
 import { DroverError } from '../domain/errors.ts'
 import { decideJob, type JobEvent, type JobStatus } from '../domain/job.ts'
 import { FIRST_PLACE } from '../domain/launching.ts'
-import {
-  drainReserve,
-  effectiveTime,
-  placesReached,
-  scatteringWarnings,
-  spread,
-  spreadLeft,
-} from '../domain/scattering.ts'
-import { noSchedule, parseSchedule, type Schedule, startAt, stopAt, stopBeforeStart } from '../domain/schedule.ts'
+import { layOut } from '../domain/plan.ts'
+import { placesReached, spreadLeft } from '../domain/scattering.ts'
+import { noSchedule, parseSchedule, type Schedule, startAt, stopBeforeStart } from '../domain/schedule.ts'
 import { firstReadyPlaces, holdLaunchGate } from '../store/claims.ts'
 import type { Transaction } from '../store/database.ts'
 import { type StoredJob, updateJob } from '../store/jobs.ts'
@@ -52,22 +46,15 @@ export function activate(job: StoredJob, now: Date): void {
 /** Starts a SCHEDULED, resolved job: ranks its operations, plans its places, and tells that it started. */
 export async function start(tx: Transaction, job: StoredJob, notices: JobNotices, now: Date): Promise<void> {
   const schedule = scheduleOf(job)
-  const { scattering, window } = schedule
-  const strategy = scattering?.strategy ?? null
+  const strategy = schedule.scattering?.strategy ?? null
   job.places = await rankOperations(tx, job.job, strategy ? strategy.factor : null)
   job.status = decideOrRefuse(job, 'startReached').to
   job.startedAt = now
   job.launchAt = now
-  const stops = stopAt(schedule, now.getTime())
-  job.stopAt = stops === null ? null : new Date(stops)
-  const effectiveMs = effectiveTime(window, now.getTime(), stops)
-  const reserveMs = drainReserve(effectiveMs, job.ackTimeoutMs, job.timeoutMs)
-  job.spreadMs = spread(effectiveMs, reserveMs, scattering?.maxSpread ?? 0)
-  const rateWarnings = scatteringWarnings(job.places, job.spreadMs, scattering?.warningMaxRate ?? null)
-  job.warnings = [
-    ...job.warnings.filter(({ code }) => code !== 'rate-above-maximum'),
-    ...rateWarnings.map(w => ({ ...w })),
-  ]
+  const layout = layOut(schedule, job, now.getTime(), job.places)
+  job.stopAt = layout.stopAt === null ? null : new Date(layout.stopAt)
+  job.spreadMs = layout.launching.spreadMs
+  job.warnings = [...job.warnings.filter(({ code }) => code !== 'rate-above-maximum'), ...layout.warnings]
   await updateJob(tx, job)
   await notices.started(tx, [job], now)
 }

@@ -2,41 +2,25 @@
  * The use cases of jobs: create, change, cancel. Each is one transaction; what it answered is kept. Refuses to know the wire and
  * to launch anything by itself. Serves: Endpoints (Jobs), Rules for PUT, Rules for DELETE.
  */
-import { type Caller, mayExecute } from '../domain/caller.ts'
+import type { Caller } from '../domain/caller.ts'
 import { DroverError } from '../domain/errors.ts'
 import type { JobChange, JobRequest } from '../domain/job.ts'
 import { stopBeforeStart } from '../domain/schedule.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { findIdempotent, keepIdempotent } from '../store/idempotency.ts'
 import { insertJob, type JobRow, lockJobs, readCounters, readJob, type StoredJob, updateJob } from '../store/jobs.ts'
-import type { Applicability } from '../store/targets.ts'
+import { createJobJudging, type ExecutableType, type JobJudgingParts } from './job-judging.ts'
 import type { JobNotices, JobSettling } from './job-settling.ts'
-import { addListed, type FilterCompiler, removeTargets, unresolvedOf } from './job-targets.ts'
+import { addListed, removeTargets, unresolvedOf } from './job-targets.ts'
 import { activate, beginCancel, decideOrRefuse, pause, resume, scheduleOf, start } from './job-transitions.ts'
 import { cancelChunk } from './operation-canceller.ts'
 
-/** What jobs need to know of an operation type. */
-export interface ExecutableType {
-  readonly name: string
-  readonly profiles: readonly string[] | null
-  readonly applicability: Applicability
-}
-
-export interface JobsParts {
+export interface JobsParts extends JobJudgingParts {
   readonly database: Database
   readonly now: () => Date
   readonly nextNumber: () => bigint
   readonly notices: JobNotices
   readonly settling: JobSettling
-  readonly findType: (db: Transaction, organization: number, name: string) => Promise<ExecutableType | undefined>
-  /** validates and fills in defaults; throws a DroverError that names the fields */
-  readonly judgeParameters: (
-    organization: number,
-    name: string,
-    parameters: Readonly<Record<string, unknown>>,
-  ) => Promise<Record<string, unknown>>
-  /** throws a DroverError where a filter is wrong */
-  readonly compile: FilterCompiler
   /** open operations that a DELETE may cancel before it answers */
   readonly cancelAtOnceMax: number
   /** wakes the loops: something became due, or counters changed */
@@ -63,26 +47,7 @@ const IDEMPOTENCY_MS = 24 * 3_600_000
 export function createJobs(parts: JobsParts): Jobs {
   const { database, now, settling, onCommit } = parts
 
-  async function executable(tx: Transaction, caller: Caller, name: string): Promise<ExecutableType> {
-    const type = await parts.findType(tx, caller.organization, name)
-    if (!type) throw new DroverError('noOperationType', [{ name: 'job.request.name', value: name }])
-    if (!mayExecute(caller.profile, type.profiles)) throw new DroverError('forbidden')
-    return type
-  }
-
-  async function judged(tx: Transaction, caller: Caller, request: JobRequest): Promise<JobRequest> {
-    const judge = (own: Readonly<Record<string, unknown>>) =>
-      parts.judgeParameters(caller.organization, request.name, own)
-    const { append } = request.target
-    const filter = append?.filter ?? request.target.filter
-    if (filter) await parts.compile(tx, caller.organization, filter)
-    const parameters = await judge(request.parameters)
-    if (!append?.entitiesWithParameters) return { ...request, parameters }
-    const entitiesWithParameters = await Promise.all(
-      append.entitiesWithParameters.map(async each => ({ id: each.id, parameters: await judge(each.parameters) })),
-    )
-    return { ...request, parameters, target: { ...request.target, append: { ...append, entitiesWithParameters } } }
-  }
+  const { executable, judged } = createJobJudging(parts)
 
   async function create(
     caller: Caller,

@@ -18,23 +18,14 @@ import {
   type TaskRow,
   updateTask,
 } from '../store/tasks.ts'
-import type { FilterCompiler } from './job-targets.ts'
+import type { JobJudgingParts } from './job-judging.ts'
 import { beginCancel } from './job-transitions.ts'
-import type { ExecutableType } from './jobs.ts'
 import { judgeJobStop, placeWaitingJob, taskScheduleOf } from './task-occurrences.ts'
 
-export interface TasksParts {
+export interface TasksParts extends JobJudgingParts {
   readonly database: Database
   readonly now: () => Date
   readonly nextNumber: () => bigint
-  readonly findType: (db: Transaction, organization: number, name: string) => Promise<ExecutableType | undefined>
-  readonly judgeParameters: (
-    organization: number,
-    name: string,
-    parameters: Readonly<Record<string, unknown>>,
-  ) => Promise<Record<string, unknown>>
-  /** throws a DroverError where a filter is wrong */
-  readonly compile: FilterCompiler
   readonly onCommit: () => void
 }
 

@@ -16,6 +16,7 @@ import { type JobRoutesParts, jobRoutes } from './jobs.ts'
 import { operationTypeRoutes } from './operation-types.ts'
 import { operationRoutes } from './operations.ts'
 import { organizationRoutes } from './organizations.ts'
+import { type PlanRoutesParts, planRoutes } from './plan.ts'
 import { searchRoutes } from './search.ts'
 import { searchEntityRoutes } from './search-entities.ts'
 import { type TaskRoutesParts, taskRoutes } from './tasks.ts'
@@ -37,6 +38,7 @@ export interface NorthParts
     JobRoutesParts,
     TaskRoutesParts,
     DeliveryRoutesParts,
+    PlanRoutesParts,
     WhyRoutesParts,
     VerifyRoutesParts {
   readonly operationTypes: OperationTypes
@@ -51,6 +53,7 @@ function nouns(app: FastifyInstance, parts: NorthParts): void {
   entityRoutes(app, parts)
   bulkRoutes(app, parts)
   jobRoutes(app, parts)
+  planRoutes(app, parts)
   operationRoutes(app, parts)
   whyRoutes(app, parts)
   verifyRoutes(app, parts)

@@ -129,7 +129,8 @@ export function tagCondition(tag: string): SqlFragment {
   return sql`e.tags @> array[${tag}]`
 }
 
-function applies(applicable: Applicability): SqlFragment {
+/** The condition, over `entity e`, of what an operation type applies to. */
+export function appliesTo(applicable: Applicability): SqlFragment {
   const anyModel = applicable.models.length === 0
   return sql`e.resource_type = any(${applicable.resourceTypes}::text[]) and (${anyModel}::boolean or e.model = any(${applicable.models}::text[]))`
 }
@@ -149,29 +150,18 @@ export async function addSelectedOperations(
     with added as (
       insert into operation (job, partition, entity)
       select ${job}::bigint, e.partition, e.entity from entity e
-       where e.organization = ${organization} and ${applies(applicable)} and (${condition})
+       where e.organization = ${organization} and ${appliesTo(applicable)} and (${condition})
       on conflict do nothing returning 1
     ) select count(*)::int as count from added`)
   const refused = await db.query<{ identifier: string; count: number }>(sql`
     select e.identifier, count(*) over ()::int as count from entity e
-     where e.organization = ${organization} and not (${applies(applicable)}) and (${condition})
+     where e.organization = ${organization} and not (${appliesTo(applicable)}) and (${condition})
      order by e.identifier limit 1000`)
   return {
     added: added?.count ?? 0,
     refusedCount: refused[0]?.count ?? 0,
     refused: refused.map(row => row.identifier),
   }
-}
-
-/** How many entities a condition over `entity e` selects in an organization, by entity type. */
-export function countSelected(
-  db: Queryable,
-  organization: number,
-  condition: SqlFragment,
-): Promise<{ resourceType: string; count: number }[]> {
-  return db.query(sql`
-    select e.resource_type as "resourceType", count(*)::int as count from entity e
-     where e.organization = ${organization} and (${condition}) group by 1 order by 1`)
 }
 
 const rankByHash = statement<unknown, [bigint]>(

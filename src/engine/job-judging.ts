@@ -1,0 +1,61 @@
+/**
+ * Judges what a client asks of a job beside its form: whether the operation type exists and may be run, and whether parameters and
+ * filter suit it. Stores nothing. Serves: Job request, Operation type.
+ */
+import { type Caller, mayExecute } from '../domain/caller.ts'
+import { DroverError } from '../domain/errors.ts'
+import type { JobRequest } from '../domain/job.ts'
+import type { Transaction } from '../store/database.ts'
+import type { Applicability } from '../store/targets.ts'
+import type { FilterCompiler } from './job-targets.ts'
+
+/** What jobs need to know of an operation type. */
+export interface ExecutableType {
+  readonly name: string
+  readonly profiles: readonly string[] | null
+  readonly applicability: Applicability
+}
+
+export interface JobJudgingParts {
+  readonly findType: (db: Transaction, organization: number, name: string) => Promise<ExecutableType | undefined>
+  /** validates and fills in defaults; throws a DroverError that names the fields */
+  readonly judgeParameters: (
+    organization: number,
+    name: string,
+    parameters: Readonly<Record<string, unknown>>,
+  ) => Promise<Record<string, unknown>>
+  /** throws a DroverError where a filter is wrong */
+  readonly compile: FilterCompiler
+}
+
+export interface JobJudging {
+  /** The operation type of a name; throws where there is none, or where the caller may not run it. */
+  executable(tx: Transaction, caller: Caller, name: string): Promise<ExecutableType>
+  /** The request with its parameters judged and completed; throws where they, or the filter, do not suit. */
+  judged(tx: Transaction, caller: Caller, request: JobRequest): Promise<JobRequest>
+}
+
+export function createJobJudging(parts: JobJudgingParts): JobJudging {
+  async function executable(tx: Transaction, caller: Caller, name: string): Promise<ExecutableType> {
+    const type = await parts.findType(tx, caller.organization, name)
+    if (!type) throw new DroverError('noOperationType', [{ name: 'job.request.name', value: name }])
+    if (!mayExecute(caller.profile, type.profiles)) throw new DroverError('forbidden')
+    return type
+  }
+
+  async function judged(tx: Transaction, caller: Caller, request: JobRequest): Promise<JobRequest> {
+    const judge = (own: Readonly<Record<string, unknown>>) =>
+      parts.judgeParameters(caller.organization, request.name, own)
+    const { append } = request.target
+    const filter = append?.filter ?? request.target.filter
+    if (filter) await parts.compile(tx, caller.organization, filter)
+    const parameters = await judge(request.parameters)
+    if (!append?.entitiesWithParameters) return { ...request, parameters }
+    const entitiesWithParameters = await Promise.all(
+      append.entitiesWithParameters.map(async each => ({ id: each.id, parameters: await judge(each.parameters) })),
+    )
+    return { ...request, parameters, target: { ...request.target, append: { ...append, entitiesWithParameters } } }
+  }
+
+  return { executable, judged }
+}
