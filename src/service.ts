@@ -287,7 +287,7 @@ async function northParts(parts: Shared): Promise<NorthParts> {
     tasks: createTasks(jobsParts),
     now,
     why: createWhy({ database, now, redeliveryMs: config.pullRedeliveryMs }),
-    planner: createPlanner({ ...jobsParts, compile: compileEntityFilter }),
+    planner: createPlanner(jobsParts),
     verification: createVerify({ database }),
     queue: deliveries.queue,
     bulkBytesMax: config.bulkBytesMax,
