@@ -9,6 +9,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { addressRules } from './connectors/address-guard.ts'
 import { httpConnector } from './connectors/http.ts'
+import { httpHosts } from './connectors/http-hosts.ts'
 import { readParameters } from './contract/device-parameters.ts'
 import { mayExecute } from './domain/caller.ts'
 import { numberSource } from './domain/identity.ts'
@@ -120,6 +121,9 @@ async function build(
   atStop(() => deliveries.close())
 
   const names = createDeviceNames({ database, clock })
+  const hosts = httpHosts({
+    addresses: addressRules({ allowLoopback: true, refused: config.deviceHostsRefused ?? [] }),
+  })
   const mqtt = createMqtt({ config, log, node, names })
   atStop(() => mqtt.close())
   const engine = createEngine({
@@ -129,13 +133,7 @@ async function build(
     node,
     nodeName: hostname(),
     roles: config.roles,
-    connectors: [
-      httpConnector({
-        addresses: addressRules({ allowLoopback: true, refused: config.deviceHostsRefused ?? [] }),
-        urlTemplate: config.deviceUrlTemplate,
-      }),
-      mqtt.connector,
-    ],
+    connectors: [httpConnector(hosts, config.deviceUrlTemplate), mqtt.connector],
     notices: deliveries.notices,
     nextNumber,
     openKey: sealed => seal.open(sealed),

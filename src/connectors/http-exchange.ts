@@ -1,18 +1,32 @@
 /**
- * One HTTP exchange with a device: the request goes out, and what comes back is told as a report. It bounds each phase and refuses
- * to trust the device: any status, any content type, any body at any pace ends in a report or in silence, never in an error.
+ * One HTTP exchange with a device: the request goes out, and what comes back is told. It bounds each phase and refuses to trust the
+ * device: any status, any content type, any body at any pace ends in a word or in silence, never in an error.
  */
 import { type Dispatcher, errors } from 'undici'
-import { parseDeviceResponse } from '../contract/device.ts'
-import { reportIn, requestMessage } from '../contract/device-exchange.ts'
-import type { OperationRequest, SendReport } from '../engine/connector.ts'
+import type { SendReport } from '../engine/connector.ts'
+
+/** A request on its way out. */
+export interface HttpRequest {
+  readonly url: URL
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** how long the exchange may be held open once the request has left, ms */
+  readonly exchangeMs: number
+}
+
+/** What is told of an exchange: `sent`, then one of the others; or one of the others alone. */
+export type HttpWord =
+  | Exclude<SendReport, { readonly seen: 'answered' | 'away' }>
+  /** a 2xx; its body, unless that was too long, too slow or broke off */
+  | { readonly seen: 'accepted'; readonly status: number; readonly body?: string }
 
 /** Bounds of one exchange. */
 export interface ExchangeBounds {
   /** until the request has left, ms; after that it is not sent any more */
   readonly sendMs: number
   /** reported when it has not left by then */
-  readonly late: SendReport
+  readonly late: HttpWord
   /** from the end of the headers to the end of the body, ms */
   readonly bodyMs: number
   readonly bodyBytesMax: number
@@ -21,16 +35,15 @@ export interface ExchangeBounds {
 const SET_TIMEOUT_MAX_MS = 2 ** 31 - 1
 
 /**
- * Posts a request to a device and reports `sent` when it is written, then what the device answered. A device that stays silent for
- * `exchangeMs` is left without another report: the engine judges its time-outs. `ended` is called once, after the last report; where
- * the dispatcher is destroyed, that is when the exchange ends.
+ * Sends a request and tells `sent` when it is written, then what was answered. A device that stays silent for `exchangeMs` is left
+ * without another word: the engine judges its time-outs. `ended` is called once, after the last word; where the dispatcher is
+ * destroyed, that is when the exchange ends.
  */
 export function exchange(
   dispatcher: Dispatcher,
-  url: URL,
-  request: OperationRequest,
+  { url, method, headers, body, exchangeMs }: HttpRequest,
   bounds: ExchangeBounds,
-  report: (report: SendReport) => void,
+  tell: (word: HttpWord) => void,
   ended: () => void,
 ): void {
   const chunks: Buffer[] = []
@@ -41,10 +54,10 @@ export function exchange(
   let controller: Dispatcher.DispatchController | undefined
   let timer: NodeJS.Timeout | undefined
 
-  const settle = (result?: SendReport) => {
+  const settle = (result?: HttpWord) => {
     if (settled) return
     settled = true
-    if (result !== undefined) report(result)
+    if (result !== undefined) tell(result)
   }
   const end = () => {
     clearTimeout(timer)
@@ -62,21 +75,17 @@ export function exchange(
       Math.min(ms, SET_TIMEOUT_MAX_MS),
     )
   }
-  /** The body so far, where the device said yes; what cannot be read is an acknowledgement. */
-  const answered = (body?: string) => settle({ seen: 'answered', message: messageIn(body, request) })
+  const accept = (received?: string) =>
+    settle({ seen: 'accepted', status, ...(received !== undefined && { body: received }) })
 
   within(bounds.sendMs, () => settle(bounds.late))
   dispatcher.dispatch(
     {
       origin: url.origin,
       path: url.pathname + url.search,
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json',
-        ...(request.device.apiKey !== undefined && { 'x-apikey': request.device.apiKey }),
-      },
-      body: JSON.stringify(requestMessage(request)),
+      method,
+      headers,
+      body,
       // The timers here bound the whole exchange; the dispatcher's are restarted by every byte.
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -85,8 +94,8 @@ export function exchange(
       onRequestStart(started) {
         controller = started
         if (settled) return abort()
-        within(request.exchangeMs, settle)
-        if (!sent) report({ seen: 'sent' })
+        within(exchangeMs, settle)
+        if (!sent) tell({ seen: 'sent' })
         sent = true
       },
       onResponseStart(_controller, statusCode, _headers, statusText) {
@@ -94,21 +103,21 @@ export function exchange(
         status = statusCode
         const refused = refusal(statusCode, statusText)
         if (refused !== undefined) settle(refused)
-        within(bounds.bodyMs, refused === undefined ? answered : settle)
+        within(bounds.bodyMs, refused === undefined ? accept : settle)
       },
       onResponseData(_controller, chunk) {
         bytes += chunk.length
         if (bytes > bounds.bodyBytesMax) {
-          if (isYes(status)) answered()
+          if (isYes(status)) accept()
           abort()
         } else if (!settled) chunks.push(chunk)
       },
       onResponseEnd() {
-        if (isYes(status)) answered(Buffer.concat(chunks).toString('utf8'))
+        if (isYes(status)) accept(Buffer.concat(chunks).toString('utf8'))
         end()
       },
       onResponseError(_controller, error) {
-        if (isYes(status)) answered()
+        if (isYes(status)) accept()
         else settle(failure(error, sent))
         end()
       },
@@ -121,7 +130,7 @@ function isYes(status: number): boolean {
 }
 
 /** What a status other than 2xx means. Serves: decisions on device answers 3xx, 4xx and 5xx. */
-function refusal(status: number, statusText = ''): SendReport | undefined {
+function refusal(status: number, statusText = ''): HttpWord | undefined {
   if (isYes(status)) return undefined
   const description = `the device answered ${status} ${statusText}`.trim().slice(0, 200)
   if (status >= 500 || status === 408 || status === 429) return { seen: 'deviceFailed', description }
@@ -129,25 +138,14 @@ function refusal(status: number, statusText = ''): SendReport | undefined {
   return { seen: 'deviceRefused', description }
 }
 
-/** The message in a 2xx answer. An answer about another operation acknowledges this one and says nothing else of it. */
-function messageIn(body: string | undefined, request: OperationRequest) {
-  const { organization, deviceId, partition, entity } = request.device
-  const reading = body === undefined ? undefined : parseDeviceResponse(body, request.id)
-  const report =
-    reading?.ok && reading.value.operationId === request.id
-      ? reportIn(reading.value, body ?? '')
-      : { operationId: request.id, steps: [] }
-  return { ...report, organization, deviceId, partition, entity }
-}
-
 /** The device did not take the connection within its time. */
-export const UNREACHABLE_IN_TIME: SendReport = {
+export const UNREACHABLE_IN_TIME: HttpWord = {
   seen: 'unreachable',
   description: 'the device did not accept a connection in time',
 }
 
 /** What a failed exchange says of a device whose status never came. */
-function failure(error: Error & { code?: unknown }, sent: boolean): SendReport {
+function failure(error: Error & { code?: unknown }, sent: boolean): HttpWord {
   const code = typeof error.code === 'string' ? error.code : ''
   if (error instanceof errors.HTTPParserError || code === 'UND_ERR_HEADERS_OVERFLOW') {
     return {

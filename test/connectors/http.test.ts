@@ -2,7 +2,8 @@ import { createServer as createHttpsServer } from 'node:https'
 import { createServer as createTcpServer } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { addressRules } from '../../src/connectors/address-guard.ts'
-import { type HttpSettings, httpConnector } from '../../src/connectors/http.ts'
+import { httpConnector } from '../../src/connectors/http.ts'
+import { type HttpHostsSettings, httpHosts } from '../../src/connectors/http-hosts.ts'
 import type { SendReport } from '../../src/engine/connector.ts'
 import { CERTIFICATE, CERTIFICATE_KEY } from '../certificate.ts'
 import { httpDevice, listen, type Received, rawDevice, responseTo } from './http-devices.ts'
@@ -10,14 +11,14 @@ import { bookReports, request } from './requests.ts'
 
 const addresses = addressRules({ allowLoopback: true })
 
-function connector(settings: Partial<HttpSettings> = {}) {
-  const made = httpConnector({ addresses, ...settings })
+function connector({ urlTemplate, ...settings }: Partial<HttpHostsSettings> & { urlTemplate?: string } = {}) {
+  const made = httpConnector(httpHosts({ addresses, ...settings }), urlTemplate)
   onTestFinished(() => made.stop(0))
   return made
 }
 
 /** All reports of one request to a device at this URL. */
-async function exchangeWith(url: string, count = 2, settings: Partial<HttpSettings> = {}): Promise<SendReport[]> {
+async function exchangeWith(url: string, count = 2, settings: Partial<HttpHostsSettings> = {}): Promise<SendReport[]> {
   const reports = bookReports()
   const asked = request({ url })
   reports.send(connector(settings), [asked])
@@ -361,6 +362,16 @@ describe('time and room', () => {
     expect(reports.of(stale)).toEqual([{ seen: 'notSent' }])
   })
 
+  test('a request that waits is given up in time though its host never has room again', async () => {
+    const url = await rawDevice(() => {})
+    const made = connector({ exchangesPerHostMax: 1, waitMs: 30 })
+    const reports = bookReports()
+    const [held, waiting] = [request({ url }), request({ url })]
+    reports.send(made, [held, waiting])
+    expect(await reports.until(1, waiting)).toEqual([{ seen: 'notSent' }])
+    expect(reports.of(held).map(({ seen }) => seen)).toEqual(['sent'])
+  })
+
   test('the connection is kept and used again', async () => {
     const ports = new Set<unknown>()
     const url = await httpDevice((received, response) => {
@@ -395,6 +406,7 @@ describe('time and room', () => {
     await stopped
     expect(reports.all.map(({ id, report }) => [id === asked.id, report.seen])).toEqual([
       [true, 'sent'],
+      [false, 'notSent'],
       [true, 'answered'],
     ])
 
