@@ -104,7 +104,9 @@ export function claimReady(db: Queryable, wishes: readonly ClaimWish[], limit: n
 const enqueue = statement<unknown, [bigint[], number[], number[], bigint[]]>(
   'claims_enqueue',
   `insert into operation_ready (job, place, partition, entity)
-   select * from unnest($1::bigint[], $2::int[], $3::smallint[], $4::bigint[])
+   select i.job, i.place, i.partition, i.entity
+     from unnest($1::bigint[], $2::int[], $3::smallint[], $4::bigint[]) as i(job, place, partition, entity)
+     join operation o on o.job = i.job and o.partition = i.partition and o.entity = i.entity
    on conflict (job, place, partition, entity) do update set place = excluded.place`,
 )
 
@@ -140,6 +142,7 @@ const takeSlots = statement<OperationKey, [bigint[], number[], bigint[], string[
   `insert into operation_live (partition, entity, name, job)
    select i.partition, i.entity, i.name, i.job
      from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::text[]) as i(job, partition, entity, name)
+     join operation o on o.job = i.job and o.partition = i.partition and o.entity = i.entity
     order by i.partition, i.entity, i.name, i.job
    on conflict do nothing
    returning job, partition, entity`,

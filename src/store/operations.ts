@@ -152,7 +152,10 @@ const upsertDetail = statement<
 >(
   'operations_upsert_detail',
   `insert into operation_detail as d (job, partition, entity, parameters, steps, attempts, messages, description)
-   select * from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::jsonb[], $5::jsonb[], $6::jsonb[], $7::jsonb[], $8::text[])
+   select i.*
+     from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::jsonb[], $5::jsonb[], $6::jsonb[], $7::jsonb[], $8::text[])
+       as i(job, partition, entity, parameters, steps, attempts, messages, description)
+     join operation o on o.job = i.job and o.partition = i.partition and o.entity = i.entity
    on conflict (job, partition, entity) do update
       set steps = excluded.steps, attempts = excluded.attempts, messages = excluded.messages,
           description = excluded.description`,

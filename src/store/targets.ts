@@ -187,6 +187,7 @@ const addParameters = statement<unknown, [bigint, number[], bigint[], string[]]>
   `insert into operation_detail (job, partition, entity, parameters)
    select $1, i.partition, i.entity, i.parameters
      from unnest($2::smallint[], $3::bigint[], $4::jsonb[]) as i(partition, entity, parameters)
+     join operation o on o.job = $1 and o.partition = i.partition and o.entity = i.entity
    on conflict (job, partition, entity) do update set parameters = excluded.parameters`,
 )
 

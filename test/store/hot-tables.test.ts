@@ -1,0 +1,125 @@
+import { readdir } from 'node:fs/promises'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { statements } from '../../src/store/statement.ts'
+import { testDatabase } from '../database.ts'
+
+const folder = path.join(import.meta.dirname, '..', '..', 'src', 'store')
+for (const name of await readdir(folder)) if (name.endsWith('.ts')) await import(path.join(folder, name))
+
+const { database } = await testDatabase({ max: 1 })
+
+/** The tables that would be distributed by partition over many machines; all others stay on one. */
+const HOT = [
+  'entity',
+  'carried',
+  'presence',
+  'operation',
+  'operation_detail',
+  'operation_ready',
+  'operation_live',
+  'operation_ended',
+]
+
+/** Statements that look at all partitions of a job, an organization or a node on purpose. None runs once per batch of messages. */
+const OVER_ALL_PARTITIONS = new Set([
+  'claims_launching_jobs',
+  'claims_first_ready',
+  'claims_clear_ready',
+  'counters_recount',
+  'ended_operations_count_results',
+  'operation_cancels_any_open',
+  'presence_forget_nodes',
+])
+const isOverAll = (name: string) =>
+  OVER_ALL_PARTITIONS.has(name) || name.startsWith('closing_') || name.startsWith('verifying_')
+
+/** Inserts of what is new, which can be joined with nothing that is there. */
+const NOTHING_TO_JOIN = new Set(['entities_insert', 'presence_record', 'carried_remember'])
+
+const flat = (text: string) => text.replace(/--.*$/gm, '').replace(/\s+/g, ' ')
+const hotTablesIn = (text: string) =>
+  HOT.filter(table => new RegExp(`\\b(from|join|into|update|using|delete from) ${table}\\b`).test(text))
+const hotStatements = statements
+  .map(({ name, text }) => ({ name, text: flat(text) }))
+  .filter(({ text }) => hotTablesIn(text).length > 0)
+
+const rowsOf = async (text: string) => (await database.executeSql(text, [HOT])).rows
+
+describe('a hot table', () => {
+  test('has the partition in every primary key and unique index', async () => {
+    const without = await rowsOf(`
+      select i.indexrelid::regclass::text as index from pg_index i
+       where i.indrelid = any($1::regclass[]) and i.indisunique
+         and not exists (select from pg_attribute a
+                          where a.attrelid = i.indrelid and a.attnum = any(i.indkey) and a.attname = 'partition')`)
+    expect(without).toEqual([])
+  })
+
+  test('has no trigger and no foreign key', async () => {
+    expect(
+      await rowsOf('select tgname from pg_trigger where tgrelid = any($1::regclass[]) and not tgisinternal'),
+    ).toEqual([])
+    expect(
+      await rowsOf("select conname from pg_constraint where conrelid = any($1::regclass[]) and contype = 'f'"),
+    ).toEqual([])
+  })
+
+  test('is partitioned on one level at most', async () => {
+    const nested = await rowsOf(`
+      select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+       where i.inhparent = any($1::regclass[]) and c.relkind = 'p'`)
+    expect(nested).toEqual([])
+  })
+
+  test('has no index on what a transition changes, where operations are open', async () => {
+    const { rows } = await database.executeSql(`
+      select a.attname as column from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
+       where i.indrelid = 'operation'::regclass group by 1 order by 1`)
+    expect(rows.map(row => row.column)).toEqual(['entity', 'job', 'partition'])
+  })
+})
+
+describe('a statement on hot tables', () => {
+  test('there are some', () => {
+    expect(hotStatements.length).toBeGreaterThan(20)
+  })
+
+  test('names the partition, unless it is meant for all of them', () => {
+    const without = hotStatements.filter(
+      ({ name, text }) => !isOverAll(name) && !/\bpartition\b/.test(text.replaceAll('partition by', '')),
+    )
+    expect(without.map(({ name }) => name)).toEqual([])
+  })
+
+  test('merges nothing, and calls nothing that answers differently each time', () => {
+    const wrong = hotStatements.filter(({ text }) =>
+      /\bmerge into\b|\b(random|now|clock_timestamp|nextval|gen_random_uuid)\(/i.test(text),
+    )
+    expect(wrong.map(({ name }) => name)).toEqual([])
+  })
+
+  test('inserts from arrays only joined with what is there', () => {
+    const bare = hotStatements.filter(
+      ({ name, text }) =>
+        !NOTHING_TO_JOIN.has(name) &&
+        HOT.some(table => new RegExp(`insert into ${table}\\b`).test(text)) &&
+        /\bfrom unnest\b/.test(text) &&
+        !/\bjoin\b|\busing\b/.test(text),
+    )
+    expect(bare.map(({ name }) => name)).toEqual([])
+  })
+
+  test('never writes a job', () => {
+    const writing = hotStatements.filter(
+      ({ name, text }) => !isOverAll(name) && /\b(update|insert into|delete from) job\b/.test(text),
+    )
+    expect(writing.map(({ name }) => name)).toEqual([])
+  })
+
+  test('claims by row identity, so that the locking select runs once', () => {
+    const locking = hotStatements.filter(({ text }) => /for update skip locked/.test(text))
+    expect(locking.length).toBeGreaterThan(0)
+    for (const { name, text } of locking) expect(text, name).toMatch(/ctid = any\(array\(/)
+  })
+})
