@@ -19,6 +19,7 @@ import { organizationRoutes } from './organizations.ts'
 import { type PlanRoutesParts, planRoutes } from './plan.ts'
 import { searchRoutes } from './search.ts'
 import { searchEntityRoutes } from './search-entities.ts'
+import { searchUserRoutes } from './search-users.ts'
 import { type TaskRoutesParts, taskRoutes } from './tasks.ts'
 import { type UserRoutesParts, userRoutes } from './users.ts'
 import { type VerifyRoutesParts, verifyRoutes } from './verify.ts'
@@ -61,6 +62,7 @@ function nouns(app: FastifyInstance, parts: NorthParts): void {
   deliveryRoutes(app, parts)
   searchRoutes(app, parts)
   searchEntityRoutes(app, parts)
+  searchUserRoutes(app, parts)
   dataModelRoutes(app, parts)
 }
 

@@ -12,7 +12,9 @@ const path = '/provision/organizations'
 const params = Type.Object({ name: Type.String() })
 type Named = { Params: { name: string } }
 
-const answer = ({ name, document }: Organization) => ({ organization: { ...document, name } })
+/** An organization as clients read it. */
+export const organizationOf = ({ name, document }: Organization) => ({ ...document, name })
+const answer = (organization: Organization) => ({ organization: organizationOf(organization) })
 
 export function organizationRoutes(app: FastifyInstance, { organizations }: { organizations: Organizations }): void {
   app.post<{ Body: OrganizationBody }>(

@@ -16,7 +16,8 @@ const tags = ['users']
 const path = '/provision/users'
 const params = Type.Object({ email: Type.String() })
 
-function userOf({ email, profile, organizationName, document, apiKey }: UserView) {
+/** A user as clients read it. */
+export function userOf({ email, profile, organizationName, document, apiKey }: UserView) {
   const places = { workgroup: organizationName, domain: organizationName }
   const key = apiKey !== undefined && { apiKey }
   return { ...places, ...document, email, profile, ...key, '2FaType': 'NONE' as const }

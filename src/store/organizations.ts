@@ -11,6 +11,10 @@ const lock = statement<Organization, [string]>(
   'organization_lock',
   'select organization, name, document from organization where name = $1 for update',
 )
+const among = statement<Organization, [readonly number[]]>(
+  'organization_among',
+  'select organization, name, document from organization where organization = any($1::int[])',
+)
 const insert = statement<{ organization: number }, [string, OrganizationDocument, Date]>(
   'organization_insert',
   `insert into organization (name, document, created_at) values ($1, $2, $3) on conflict do nothing
@@ -24,6 +28,12 @@ const remove = statement<unknown, [number]>('organization_remove', 'delete from 
 
 export async function readOrganization(db: Queryable, name: string): Promise<Organization | undefined> {
   return (await db.run(read, [name]))[0]
+}
+
+/** Organizations by their numbers, in that order. */
+export async function readOrganizationsAmong(db: Queryable, organizations: readonly number[]): Promise<Organization[]> {
+  const rows = new Map((await db.run(among, [organizations])).map(row => [row.organization, row]))
+  return organizations.flatMap(organization => rows.get(organization) ?? [])
 }
 
 /** The same, held until the transaction ends. */

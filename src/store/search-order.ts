@@ -47,12 +47,12 @@ export function cursorOf(key: unknown, { columns, cursorMark }: SearchOrder): st
   if (cursorMark === undefined) return undefined
   const values = columns.map(({ name }) => (key as Readonly<Record<string, unknown>>)[name])
   const texts = values.map(value => (value instanceof Date ? value.toISOString() : String(value)))
-  return Buffer.from([cursorMark, ...texts].join('/')).toString('base64url')
+  return Buffer.from(JSON.stringify([cursorMark, ...texts])).toString('base64url')
 }
 
 /** The condition that a row lies behind a cursor. Throws where the cursor is not of this order. */
 export function seekSql(cursor: string, { columns, cursorMark, descending }: SearchOrder): SqlFragment {
-  const [mark, ...texts] = Buffer.from(cursor, 'base64url').toString().split('/')
+  const [mark, ...texts] = readCursor(cursor)
   const values = columns.map(({ read }, index) => read(texts[index] ?? ''))
   const known = values.filter(value => value !== undefined)
   if (mark === undefined || mark !== cursorMark || texts.length !== columns.length || known.length !== columns.length) {
@@ -64,4 +64,14 @@ export function seekSql(cursor: string, { columns, cursorMark, descending }: Sea
   }
   const key = sql.join(columns.map(({ value }) => value))
   return descending ? sql`(${key}) < (${sql.join(known)})` : sql`(${key}) > (${sql.join(known)})`
+}
+
+/** The texts in a cursor; none where it is no cursor of ours. */
+function readCursor(cursor: string): string[] {
+  try {
+    const read: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    return Array.isArray(read) ? read.map(String) : []
+  } catch {
+    return []
+  }
 }

@@ -59,6 +59,12 @@ export const int2 = (name: string, value: SqlFragment): KeyColumn => ({
   value,
   read: text => (/^\d{1,3}$/.test(text) ? sql`${text}::smallint` : undefined),
 })
+/** A key column of a text. */
+export const text = (name: string, value: SqlFragment): KeyColumn => ({
+  name,
+  value,
+  read: given => (given.includes('\u0000') ? undefined : sql`${given}::text`),
+})
 const instant = (name: string, value: SqlFragment): KeyColumn => ({
   name,
   value,

@@ -26,6 +26,10 @@ const byKey = statement<StoredUser, [Buffer]>(
   'user_by_key',
   `select ${columns} from users u join organization o using (organization) where u.api_key_hash = $1`,
 )
+const among = statement<StoredUser, [readonly string[]]>(
+  'user_among',
+  `select ${columns} from users u join organization o using (organization) where u.email = any($1::text[])`,
+)
 const insert = statement<unknown, [string, number, Profile, string, Buffer, Buffer, UserDocument, Date]>(
   'user_insert',
   `insert into users (email, organization, profile, password_hash, api_key_hash, api_key_sealed, document, created_at)
@@ -51,6 +55,12 @@ const any = statement<{ found: boolean }, []>('user_any', 'select exists (select
 /** By email, whatever its case. */
 export async function readUser(db: Queryable, email: string): Promise<StoredUser | undefined> {
   return (await db.run(byEmail, [email]))[0]
+}
+
+/** Users by their emails as stored, in that order. */
+export async function readUsersAmong(db: Queryable, emails: readonly string[]): Promise<StoredUser[]> {
+  const rows = new Map((await db.run(among, [emails])).map(row => [row.email, row]))
+  return emails.flatMap(email => rows.get(email) ?? [])
 }
 
 /** The same, held until the transaction ends. */

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { fieldTypesOf, jobTable, operationTable, type SearchTable, taskTable } from '../../src/store/search-table.ts'
+import { organizationTable, userTable } from '../../src/store/user-tables.ts'
 
 const page = path.resolve('docs/reference/search-fields.md')
 
@@ -10,6 +11,8 @@ const tables: readonly [title: string, table: SearchTable<never>][] = [
   ['Tasks', taskTable(1)],
   ['Operations that ended', operationTable(1, 'ended')],
   ['Operations that are open', operationTable(1, 'open')],
+  ['Users', userTable('all')],
+  ['Organizations', organizationTable('all')],
 ]
 
 function tableOf([title, { fields }]: (typeof tables)[number]): string {
