@@ -240,6 +240,6 @@ export function newJob(
   }
 }
 
-function refusalContext(job: StoredJob): { name: string; value: unknown }[] {
-  return Object.entries(job.refused).map(([name, value]) => ({ name, value }))
+function refusalContext(job: StoredJob): { name: string; value?: unknown }[] {
+  return [{ name: 'job.request.target' }, ...Object.entries(job.refused).map(([name, value]) => ({ name, value }))]
 }

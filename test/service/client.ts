@@ -15,7 +15,7 @@ export interface Client {
 
 const ANSWER_MS = 30_000
 
-/** A client with a user's key, which a header of the call replaces. A text as body is sent as it is. */
+/** A client with a user's key. Headers of a call replace its own, an empty one takes it away. A text as body is sent as it is. */
 export function createClient(url: string, apiKey: string): Client {
   return {
     url,
@@ -23,11 +23,11 @@ export function createClient(url: string, apiKey: string): Client {
     async call<Body>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
       const response = await fetch(`${url}${path}`, {
         method,
-        headers: {
+        headers: Object.entries({
           ...(!('authorization' in headers) && { 'x-apikey': apiKey }),
           ...(body !== undefined && { 'content-type': 'application/json' }),
           ...headers,
-        },
+        }).filter(([, value]) => value !== ''),
         ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
         signal: AbortSignal.timeout(ANSWER_MS),
       })
