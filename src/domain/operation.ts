@@ -155,8 +155,8 @@ export const OPERATION_LIFECYCLE: readonly LifecycleRow[] = [
   row(OPEN, 'userCancel', 'CANCELLED', ['end'], ['CANCELLED', 'by_user']),
   row(OPEN, 'stopReached', 'TIMEOUT_CANCELLED', ['end'], ['TIMEOUT_CANCELLED', 'by_engine']),
   row(OPEN, 'deleted', 'CANCELLED', ['end'], ['CANCELLED_INTERNAL', 'by_engine']),
-  row(LIVE, 'externalCancel', 'CANCELLED', ['end'], ['CANCELLED', 'by_external']),
-  row(LIVE, 'externalTimeout', 'CANCELLED', ['end'], ['CANCELLED', 'by_external_timeout']),
+  row(LIVE, 'externalCancel', 'CANCELLED', ['keepSteps', 'end'], ['CANCELLED', 'by_external']),
+  row(LIVE, 'externalTimeout', 'CANCELLED', ['keepSteps', 'end'], ['CANCELLED', 'by_external_timeout']),
 
   row(['TIMEOUT_CANCELLED', 'CANCELLED'], 'lateFinal', 'FINISHED_OUT_OF_TIME', ['keepSteps'], 'device'),
   row(FINAL, 'stray', 'same', ['file']),

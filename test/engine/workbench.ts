@@ -10,7 +10,7 @@ import type { JobRequest } from '../../src/domain/job.ts'
 import type { Connector, OperationRequest, SendReport } from '../../src/engine/connector.ts'
 import { createEngine, type Engine } from '../../src/engine/engine.ts'
 import { createJobs, type Jobs } from '../../src/engine/jobs.ts'
-import type { Database } from '../../src/store/database.ts'
+import type { Database, Transaction } from '../../src/store/database.ts'
 import type { StoredJob } from '../../src/store/jobs.ts'
 import { recordHeartbeat } from '../../src/store/nodes.ts'
 import { sql } from '../../src/store/statement.ts'
@@ -20,6 +20,9 @@ import { type MortalDatabase, mortal } from './mortal-database.ts'
 
 /** Answers a request as a device would; what it does not report never happened. */
 export type PretendDevice = (request: OperationRequest, report: (report: SendReport) => void) => void
+
+/** Told in the transaction that starts or ends jobs. */
+export type Tell = (tx: Transaction, kind: 'started' | 'finished', jobs: readonly StoredJob[]) => Promise<void>
 
 export interface Workbench {
   engine: Engine
@@ -41,6 +44,8 @@ export interface Workbench {
   settle(): Promise<Date | null>
   /** Goes on in time, settling at each step; the process lives all the while. */
   advance(ms: number): Promise<void>
+  /** Says that this process lives, as its loops would while time jumps. */
+  beat(): Promise<void>
   /** Time passes while nothing runs. */
   outage(ms: number): Promise<void>
   /** The database as this process sees it. */
@@ -77,7 +82,12 @@ export function jobRequest(request: Partial<JobRequest> & Pick<JobRequest, 'targ
 /** Builds a workbench on an empty, migrated database. */
 export async function createWorkbench(
   shared: Database,
-  { node = 1, cancelAtOnceMax = 10_000, clock = createVirtualClock(EPOCH), deviceModels = [] as string[] } = {},
+  {
+    node = 1,
+    cancelAtOnceMax = 10_000,
+    clock = createVirtualClock(EPOCH),
+    tell = undefined,
+  }: { node?: number; cancelAtOnceMax?: number; clock?: VirtualClock; tell?: Tell | undefined } = {},
 ): Promise<Workbench> {
   const database = mortal(shared)
   const nextNumber = numberSource(() => clock.now().getTime(), node)
@@ -85,8 +95,9 @@ export async function createWorkbench(
   const caller: Caller = { email: 'a@b.c', organization, organizationName: 'drover', profile: 'admin' }
   const sent: OperationRequest[] = []
   const told: Workbench['told'] = []
-  const tell = (kind: 'started' | 'finished') => async (_: unknown, jobs: readonly StoredJob[]) => {
+  const telling = (kind: 'started' | 'finished') => async (tx: Transaction, jobs: readonly StoredJob[]) => {
     for (const { job, status } of jobs) told.push({ kind, job, status })
+    await tell?.(tx, kind, jobs)
   }
   const connector = (flow: Flow): Connector => ({
     flow,
@@ -99,8 +110,8 @@ export async function createWorkbench(
     },
     stop: () => Promise.resolve(),
   })
-  const applicability = { resourceTypes: ['entity.device'], models: deviceModels }
-  const notices = { started: tell('started'), finished: tell('finished') }
+  const applicability = { resourceTypes: ['entity.device'], models: [] }
+  const notices = { started: telling('started'), finished: telling('finished') }
   const engine = createEngine({
     database,
     clock,
@@ -183,6 +194,7 @@ export async function createWorkbench(
     async outage(ms) {
       await clock.advanceTo(new Date(clock.now().getTime() + ms))
     },
+    beat,
     database,
     capacity: 500,
     async abandon() {

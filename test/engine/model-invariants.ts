@@ -1,0 +1,109 @@
+/** What must hold of the rows in every snapshot of the database, whatever happened to whom: the invariants of the engine as queries. */
+import { expect } from 'vitest'
+import { recountJobs } from '../../src/store/counters.ts'
+import type { Database } from '../../src/store/database.ts'
+import { readCounters } from '../../src/store/jobs.ts'
+import { sql } from '../../src/store/statement.ts'
+
+/** Each query answers the rows that break a rule; their names are the rules. */
+const RULES: readonly (readonly [string, ReturnType<typeof sql>])[] = [
+  [
+    'an operation is open or ended, never both',
+    sql`select o.job, o.entity from operation o join operation_ended e using (job, partition, entity)`,
+  ],
+  [
+    'attempts never exceed retries + 1',
+    sql`select o.job, o.entity, o.attempt from (select job, entity, attempt from operation
+          union all select job, entity, attempt from operation_ended) o
+          join job j using (job) where o.attempt > j.retries + 1`,
+  ],
+  [
+    'no entity has two launched operations of the same name',
+    sql`select o.partition, o.entity, j.name from operation o join job j using (job)
+         where o.status <> 'PENDING' group by 1, 2, 3 having count(*) > 1`,
+  ],
+  [
+    'an operation holds its live slot from its first launch to its end',
+    sql`select o.job, o.entity from operation o join job j using (job)
+          left join operation_live l on l.partition = o.partition and l.entity = o.entity and l.name = j.name and l.job = o.job
+         where (o.started_at is not null) <> (l.job is not null)`,
+  ],
+  [
+    'a live slot belongs to an open operation',
+    sql`select l.job, l.entity from operation_live l left join operation o using (job, partition, entity) where o.job is null`,
+  ],
+  [
+    'what is to be launched is ready, or waits in a timer',
+    sql`select o.job, o.entity from operation o join job j using (job)
+         where o.status = 'PENDING' and j.status in ('IN_PROGRESS', 'PAUSED')
+           and not exists (select from operation_ready r where r.job = o.job and r.entity = o.entity)
+           and not exists (select from operation_timer t where t.duty = 'retry' and o.job = any(t.jobs) and o.entity = any(t.entities))`,
+  ],
+  [
+    'what is queued is ready again, or in the hands of a node that is looked after',
+    sql`select o.job, o.entity from operation o join job j using (job)
+         where o.status = 'QUEUED' and j.status in ('IN_PROGRESS', 'PAUSED')
+           and not exists (select from operation_ready r where r.job = o.job and r.entity = o.entity)
+           and not exists (select from operation_timer t where t.duty = 'send' and t.node = o.sender
+                              and o.job = any(t.jobs) and o.entity = any(t.entities))`,
+  ],
+  [
+    'what has a deadline has a timer for it',
+    sql`select o.job, o.entity, o.status from operation o
+         where o.deadline_at is not null and o.status <> 'PENDING'
+           and not exists (select from operation_timer t where t.duty = 'deadline' and t.due_at >= o.deadline_at
+                              and t.due_at < o.deadline_at + interval '1 s' and o.job = any(t.jobs) and o.entity = any(t.entities))`,
+  ],
+  [
+    'what runs has a deadline',
+    sql`select o.job, o.entity, o.status from operation o where o.status = 'IN_PROGRESS' and o.deadline_at is null`,
+  ],
+  [
+    'a job that has ended has nothing open, and is dated',
+    sql`select j.job from job j where j.status in ('FINISHED', 'FINISHED_WITH_ERRORS', 'CANCELLED', 'TIMEOUT_CANCELLED')
+           and (j.finished_at is null or exists (select from operation o where o.job = j.job))`,
+  ],
+  [
+    'a job tells its start once, its end once, the start first, and both when they are',
+    sql`select j.job from job j
+          left join lateral (select count(*) filter (where kind = 'started') as started, count(*) filter (where kind = 'finished') as finished,
+                                    min(place) filter (where kind = 'finished') > min(place) filter (where kind = 'started') as in_order
+                               from told t where t.job = j.job) told on true
+         where told.started <> case when j.started_at is null then 0 else 1 end
+            or told.finished <> case when j.finished_at is null then 0 else 1 end
+            or told.in_order = false`,
+  ],
+  [
+    'every usable entity of a resolved target has exactly one operation',
+    sql`select j.job, o.count, e.expected from job j
+          cross join lateral (select count(*) from (select from operation where job = j.job
+                                union all select from operation_ended where job = j.job) both_kinds) o
+          cross join lateral (select count(*) from entity e
+                where e.tags @> array(select jsonb_array_elements_text(j.request -> 'target' -> 'append' -> 'tags'))
+                  and j.request -> 'target' -> 'append' ? 'tags'
+                   or e.identifier = any(array(select jsonb_array_elements_text(j.request -> 'target' -> 'append' -> 'entities')))) e(expected)
+         where j.unresolved = '[]' and o.count <> e.expected
+           and not (j.status in ('CANCELLED', 'CANCELLING_BY_USER') and j.request -> 'target' -> 'append' ? 'tags' and o.count = 0)`,
+  ],
+]
+
+/** Holds the database to every rule, in one snapshot. */
+export async function holdInvariants(database: Database): Promise<void> {
+  await database.transaction(
+    async tx => {
+      for (const [rule, broken] of RULES) expect(await tx.query(broken), rule).toEqual([])
+      const jobs = (await tx.query<{ job: bigint }>(sql`select job from job`)).map(({ job }) => job)
+      expect(await readCounters(tx, jobs), 'counters equal a recount').toEqual(await recountJobs(tx, jobs))
+    },
+    { snapshot: true },
+  )
+}
+
+/** Holds it to having come to an end: everything final, nothing left over. */
+export async function holdEnd(database: Database): Promise<void> {
+  const left = await database.query(sql`
+    select (select count(*)::int from job where finished_at is null) as jobs, (select count(*)::int from operation) as open,
+           (select count(*)::int from operation_detail) as details, (select count(*)::int from operation_ready) as ready,
+           (select count(*)::int from operation_live) as live`)
+  expect(left).toEqual([{ jobs: 0, open: 0, details: 0, ready: 0, live: 0 }])
+}
