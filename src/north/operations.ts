@@ -1,7 +1,7 @@
 /** The routes of a job's operations: a page of them, and one. They only read. Serves: Endpoints (Jobs). */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { ListingQuery, OperationsPage, OperationView } from '../contract/operation.ts'
+import { ListingQuery, OperationsPage, OperationView, type PageView } from '../contract/operation.ts'
 import { summaryOf } from '../domain/counters.ts'
 import { DroverError } from '../domain/errors.ts'
 import { type OperationKey, operationId, parseOperationId } from '../domain/identity.ts'
@@ -11,6 +11,7 @@ import { type OperationPageStart, readOperation, readOperationPage } from '../st
 import { requestedJob } from './jobs.ts'
 import { type ListingPage, pageView, readListingPage } from './listing.ts'
 import { operationView } from './operation-view.ts'
+import { createPageText, ROWS_AT_ONCE, sendPage } from './page-text.ts'
 
 const tags = ['jobs']
 const path = '/operation/jobs/:jobId/operations'
@@ -30,9 +31,10 @@ export function operationRoutes(app: FastifyInstance, { database }: { readonly d
       validatorCompiler: () => () => true,
     },
     async (request, reply) => {
-      const asked = readListingPage(request.query)
-      const page = await readOperations(database, await requestedJob(database, request), asked)
-      return page.operations.length === 0 ? reply.status(204).send() : page
+      const text = createPageText('size')
+      const job = await requestedJob(database, request)
+      const page = await readInParts(database, job, readListingPage(request.query), part => text.add(part))
+      return sendPage(reply, page, 'operations', text.rows)
     },
   )
 
@@ -58,12 +60,28 @@ export function operationRoutes(app: FastifyInstance, { database }: { readonly d
 
 /** A page of a job's operations as clients read them, in the order of their keys. */
 export async function readOperations(database: Database, job: JobRow, page: ListingPage): Promise<OperationsPage> {
-  const rows = await readOperationPage(database, job.job, startOf(job, page), page.size + 1)
-  const shown = rows.slice(0, page.size)
-  const last = rows.length > page.size ? shown.at(-1) : undefined
-  return {
-    page: pageView(page, summaryOf(job.counters).total, last && operationId(last)),
-    operations: shown.map(row => operationView(row, job)),
+  const operations: OperationView[] = []
+  return { page: await readInParts(database, job, page, part => operations.push(...part)), operations }
+}
+
+/** Reads a page some rows at a time: each may hold all that a device said. */
+async function readInParts(
+  database: Database,
+  job: JobRow,
+  page: ListingPage,
+  take: (part: OperationView[]) => void,
+): Promise<PageView> {
+  const total = summaryOf(job.counters).total
+  let start = startOf(job, page)
+  for (let left = page.size; ; left -= ROWS_AT_ONCE) {
+    const wanted = Math.min(left, ROWS_AT_ONCE)
+    const rows = await readOperationPage(database, job.job, start, wanted + 1)
+    const part = rows.slice(0, wanted)
+    take(part.map(row => operationView(row, job)))
+    const last = part.at(-1)
+    if (rows.length <= wanted || last === undefined) return pageView(page, total)
+    if (left <= ROWS_AT_ONCE) return pageView(page, total, operationId(last))
+    start = { after: last }
   }
 }
 

@@ -26,6 +26,7 @@ import { sendCsv, wantedType } from './csv.ts'
 import { jobView } from './job-view.ts'
 import { judgedByReader } from './jobs.ts'
 import { operationView } from './operation-view.ts'
+import { createPageText, ROWS_AT_ONCE, sendPage } from './page-text.ts'
 import { nest } from './selected-row.ts'
 import { taskView } from './task-view.ts'
 import './request-caller.ts'
@@ -198,7 +199,7 @@ async function answerPage<Key extends object>(
     field,
     path: alias === field ? pathOf(table.find(field)?.path ?? field, request) : [alias],
   }))
-  const read = async (db: Queryable, keys: readonly Key[]): Promise<readonly unknown[]> => {
+  const rowsOf = async (db: Queryable, keys: readonly Key[]): Promise<readonly unknown[]> => {
     if (selected.length === 0) return await rows(db, keys, request)
     const values = await readFields(
       db,
@@ -208,9 +209,14 @@ async function answerPage<Key extends object>(
     )
     return values.map(row => nest(selected.map(({ path }, index) => ({ path, value: row[index] }))))
   }
-  const { rows: found, ...page } = await findPage(database, table, search, read)
-  if (found.length === 0) return reply.status(204).send()
-  return reply.send({ page, [name]: found })
+  const { rows: found, ...page } = await findPage(database, table, search, async (db, keys) => {
+    const text = createPageText('limit.size')
+    for (let from = 0; from < keys.length; from += ROWS_AT_ONCE) {
+      text.add(await rowsOf(db, keys.slice(from, from + ROWS_AT_ONCE)))
+    }
+    return text.rows
+  })
+  return sendPage(reply, page, name, found)
 }
 
 /** Where a selected value stands in its row: at its path as a tree, or as one member where the request wants rows flat. */

@@ -177,6 +177,22 @@ describe('the operations of a job', () => {
     expect((await list('?size=25')).ids).toEqual([...first.ids, ...second.ids, ...third.ids])
   })
 
+  test('come in pages longer than what is read at once', async () => {
+    const many = Array.from({ length: 250 }, (_, index) => `m${index}`)
+    await workbench.provision(many, { tags: ['many'] })
+    const { id } = await create({ target: { append: { tags: ['many'] } } })
+    await workbench.settle()
+    const whole = await door.ask('GET', `${jobsPath}/${id}/operations?size=1000`)
+    const { page, operations } = whole.body as { page: object; operations: { entityId: string }[] }
+    expect(page).toEqual({ number: 1, of: 1 })
+    expect(new Set(operations.map(each => each.entityId))).toEqual(new Set(many))
+    const second = await door.ask('GET', `${jobsPath}/${id}/operations?size=200&start=2`)
+    expect(second.body.operations).toEqual(operations.slice(200))
+    const first = await door.ask('GET', `${jobsPath}/${id}/operations?size=200`)
+    expect(first.body.operations).toEqual(operations.slice(0, 200))
+    expect(first.body.page).toMatchObject({ number: 1, of: 2, cursor: expect.any(String) })
+  })
+
   test('read one by one as in the page, with their own parameters', async () => {
     const target = {
       append: { entitiesWithParameters: [{ id: 'd5', parameters: { type: 'SOFTWARE' } }], entities: ['d6'] },

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { searchRoutes } from '../../src/north/search.ts'
-import { testDatabase } from '../database.ts'
+import { sql } from '../../src/store/statement.ts'
+import { createTestDatabase, testDatabase } from '../database.ts'
 import { createWorkbench, EPOCH, jobRequest } from '../engine/workbench.ts'
 import { openDoor } from './door.ts'
 
@@ -343,3 +344,22 @@ describe('CSV', () => {
     expect(answer.status).toBe(400)
   })
 })
+
+test('a page that would be too long for the memory is refused, and a shorter one is not', async () => {
+  const { database: own, close } = await createTestDatabase()
+  await own.query(sql`insert into organization (name, created_at) values ('long', ${EPOCH})`)
+  await own.query(sql`
+    insert into job (job, organization, name, user_email, request, status, created_at, timeout_ms)
+    select n, 1, 'LONG', 'a@b.c', jsonb_build_object('parameters', jsonb_build_object('text', repeat('x', 300000))), 'IDLE', ${EPOCH}, 60000
+      from generate_series(1, 300) n`)
+  const long = openDoor({ ...workbench.caller, organization: 1 }, app => searchRoutes(app, { database: own }))
+  const refused = await long.ask('POST', '/search/jobs', {})
+  expect([refused.status, refused.body]).toMatchObject([
+    400,
+    { errors: [{ code: '0x050020', context: [{ name: 'limit.size' }] }] },
+  ])
+  const { body } = await long.ask('POST', '/search/jobs', { limit: { size: 150 } })
+  expect(body).toMatchObject({ page: { number: 1, of: 2 } })
+  expect(body.jobs).toHaveLength(150)
+  await close()
+}, 30_000)
