@@ -31,8 +31,18 @@ export async function summaryOfJob({ database, caller }: Workbench, job: bigint)
   )
 }
 
-/** The numbers of a device. */
-export async function deviceOf({ database, caller }: Workbench, identifier: string): Promise<DeviceNumbers> {
+const numbers = new WeakMap<Workbench, Map<string, Promise<DeviceNumbers>>>()
+
+/** The numbers of a device. Looked up once: what several say at once keeps its order. */
+export function deviceOf(bench: Workbench, identifier: string): Promise<DeviceNumbers> {
+  const known = numbers.get(bench) ?? new Map<string, Promise<DeviceNumbers>>()
+  numbers.set(bench, known)
+  const found = known.get(identifier) ?? lookUp(bench, identifier)
+  known.set(identifier, found)
+  return found
+}
+
+async function lookUp({ database, caller }: Workbench, identifier: string): Promise<DeviceNumbers> {
   const partition = partitionOf(caller.organization, identifier)
   const [row] = await database.query<{ entity: bigint }>(
     sql`select entity from entity where partition = ${partition} and identifier = ${identifier}`,
