@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import path from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
 import { runDemo } from './demo.ts'
+import { runVerify } from './verify.ts'
 
 const wholeNumber = (text: string) => {
   const value = Number(text)
@@ -34,6 +35,19 @@ program
   .option('--keep', 'leave everything running until interrupted', false)
   .action(async options => {
     process.exitCode = await runDemo(options)
+  })
+
+program
+  .command('verify')
+  .description(
+    'recounts all jobs of an organization from their rows: 0 when nothing differs, 1 when something does,\n' +
+      '2 when the service refuses, 3 when it cannot be reached',
+  )
+  .option('--url <url>', "the service's address", 'http://127.0.0.1:8080')
+  .requiredOption('--api-key <key>', 'a key of an administrator', process.env.DROVER_API_KEY)
+  .option('--json', 'print one JSON document instead of a table', false)
+  .action(async options => {
+    process.exitCode = await runVerify(options)
   })
 
 program

@@ -56,6 +56,8 @@ export async function openHouse(environment: Record<string, string> = {}) {
 
   return {
     url,
+    /** the service's own, for what no client can do */
+    database: service.database,
     call,
     mqttUrl: `mqtt://127.0.0.1:${service.mqttPort}`,
 
