@@ -2,7 +2,7 @@
  * One PostgreSQL per test run, started when the first test asks for a database and removed at the end. A run that was killed leaves
  * its server behind; the next run clears it away.
  */
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -40,6 +40,8 @@ async function clearLeftovers(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     if (!name.startsWith(prefix)) continue
     const folder = path.join(tmpdir(), name)
+    // What another user left is theirs to clear, and whether their run still lives cannot be seen from here.
+    if ((await stat(folder).catch(() => null))?.uid !== process.getuid?.()) continue
     const owner = Number(await readFile(path.join(folder, 'owner'), 'utf8').catch(() => 'NaN'))
     if (!(owner > 0) || isAlive(owner)) continue
     const postmaster = await readFile(path.join(folder, 'postgres', 'data', 'postmaster.pid'), 'utf8').catch(() => '')
