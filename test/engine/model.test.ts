@@ -56,9 +56,11 @@ type Step = { readonly name: string; readonly run: (world: World) => Promise<unk
 const step = <T>(name: string, values: fc.Arbitrary<T>, run: (world: World, value: T) => Promise<unknown>) =>
   values.map((value): Step => ({ name: `${name} ${JSON.stringify(value)}`, run: world => run(world, value) }))
 
+const create = step('create', job, (world, value) => world.create(value))
+
 const steps = fc.array(
   fc.oneof(
-    { weight: 4, arbitrary: step('create', job, (world, value) => world.create(value)) },
+    { weight: 4, arbitrary: create },
     { weight: 2, arbitrary: step('pause', index, (world, i) => world.close('pause', i)) },
     { weight: 3, arbitrary: step('open', index, (world, i) => world.open(i)) },
     { weight: 1, arbitrary: step('cancel', index, (world, i) => world.close('cancel', i)) },
@@ -74,10 +76,15 @@ const steps = fc.array(
     { weight: 1, arbitrary: step('kill', index, (world, i) => world.kill(i, null)) },
     { weight: 2, arbitrary: step('kill at', fc.tuple(index, point), (world, [i, at]) => world.kill(i, at)) },
   ),
-  { minLength: 10, maxLength: 24 },
+  { minLength: 8, maxLength: 16 },
 )
 
-const fleet = fc.record({ http: fc.nat({ max: 12 }), mqtt: fc.nat({ max: 8 }), pull: fc.integer({ min: 1, max: 6 }) })
+const firstJobs = fc.array(create, { minLength: 2, maxLength: 5 })
+const fleet = fc.record({
+  http: fc.integer({ min: 1, max: 15 }),
+  mqtt: fc.nat({ max: 10 }),
+  pull: fc.integer({ min: 1, max: 6 }),
+})
 
 let runs = 0
 let stepsDone = 0
@@ -87,11 +94,11 @@ test('whatever happens, the invariants hold after every step, and everything end
   timeout: limitMs + 180_000,
 }, async () => {
   await fc.assert(
-    fc.asyncProperty(fleet, fc.nat(), steps, async (devices, chance, script) => {
+    fc.asyncProperty(fleet, fc.nat(), firstJobs, steps, async (devices, chance, first, script) => {
       const { database, close } = await createTestDatabase({ max: 12 })
       try {
         const world = await createWorld(database, devices, chance)
-        for (const { run } of script) {
+        for (const { run } of [...first, ...script]) {
           await run(world)
           await world.settle()
           await holdInvariants(database)
