@@ -10,18 +10,24 @@ import type { JobSettling } from './job-settling.ts'
 
 const DELTAS_PER_TURN = 5_000
 
-/** One turn: folds what is there; answers `now` while there is more. */
-export function createCounterFolding(database: Database, settling: JobSettling): (now: Date) => Promise<Date | null> {
+/** One turn: folds what is there; answers `now` while there may be more. `onEnd` is called after a fold that has ended jobs. */
+export function createCounterFolding(
+  database: Database,
+  settling: JobSettling,
+  onEnd: () => void,
+): (now: Date) => Promise<Date | null> {
   return async now => {
+    let ended = 0
     const folded = await database.transaction(async tx => {
       const sums = await takeCounterDeltas(tx, DELTAS_PER_TURN)
       if (sums.length === 0) return []
       const counters = await addCounterDeltas(tx, sums)
-      await settling.settle(
+      const settled = await settling.settle(
         tx,
         counters.map(row => row.job),
         now,
       )
+      ended = settled.length
       await insertJobChanges(
         tx,
         counters.map(row => ({ job: row.job, revision: row.revision, summary: summaryOf(row) })),
@@ -30,6 +36,7 @@ export function createCounterFolding(database: Database, settling: JobSettling):
       await announceJobChanges(tx)
       return counters
     })
+    if (ended > 0) onEnd()
     return folded.length > 0 ? now : null
   }
 }

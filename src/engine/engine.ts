@@ -61,6 +61,10 @@ export interface Engine {
 const STOP_GRACE_MS = 2_000
 /** Wakes of other nodes are gathered for this long. */
 const ANNOUNCE_MS = 50
+/** How often loops that every commit wakes run at most; deadlines are kept by whole seconds. */
+const DISPATCHER_REST_MS = 5
+const FOLD_REST_MS = 50
+const DEADLINE_REST_MS = 200
 /** What fits into one notification. */
 const DEVICES_PER_WAKE = 400
 
@@ -76,13 +80,16 @@ export function createEngine(parts: EngineParts): Engine {
   let announcing: NodeJS.Timeout | null = null
   let waitingDevices: bigint[] = []
 
-  /** Wakes are gathered: a notification in every transaction would cost more than the work it announces. */
+  /** Wakes whatever may have work after jobs were made or moved. */
   function wake(): void {
-    for (const name of ['operation-dispatcher', 'counter-folder', 'job-keeper', 'target-resolver', 'deadline-keeper']) {
-      loops.get(name)?.wake()
-    }
-    loops.get('operation-canceller')?.wake()
-    loops.get('task-keeper')?.wake()
+    for (const name of ['job-keeper', 'target-resolver', 'operation-canceller', 'task-keeper']) loops.get(name)?.wake()
+    wakeMoved()
+  }
+
+  /** The same after operations were moved: that is no work for those who look after jobs, and it happens all the time. */
+  function wakeMoved(): void {
+    for (const name of ['operation-dispatcher', 'counter-folder', 'deadline-keeper']) loops.get(name)?.wake()
+    // A notification in every transaction would cost more than the work it announces.
     announcing ??= setTimeout(announce, ANNOUNCE_MS)
   }
 
@@ -119,7 +126,7 @@ export function createEngine(parts: EngineParts): Engine {
     else pending.wake(devices.map(device => ({ entity: BigInt(`0x${device}`) })))
   }
 
-  const gatherer = createOperationGatherer({ database, clock, log, onCommit: wake })
+  const gatherer = createOperationGatherer({ database, clock, log, onCommit: wakeMoved })
   const sender = createRequestSender({
     connectors: parts.connectors,
     gatherer,
@@ -129,17 +136,16 @@ export function createEngine(parts: EngineParts): Engine {
     onAway: ({ device }, handedAt) => onWaiting([device], handedAt),
   })
   const settling = createJobSettling(parts.notices)
-  const presence = createPresence({ database, clock, node, onCommit: wake })
+  const presence = createPresence({ database, clock, node, onCommit: wakeMoved })
   const pending = createPending({
     database,
     clock,
     redeliveryMs: parts.pullRedeliveryMs,
-    openKey: parts.openKey,
-    onCommit: wake,
+    onCommit: wakeMoved,
   })
 
-  const add = (name: string, runOnce: Parameters<typeof createLoop>[0]['runOnce']) =>
-    loops.set(name, createLoop({ name, clock, runOnce, log }))
+  const add = (name: string, runOnce: Parameters<typeof createLoop>[0]['runOnce'], restMs = 0) =>
+    loops.set(name, createLoop({ name, clock, runOnce, restMs, log }))
   add('node-keeper', nodes.turn)
   add(
     'operation-dispatcher',
@@ -150,14 +156,22 @@ export function createEngine(parts: EngineParts): Engine {
       mayClaim: nodes.isLiving,
       openKey: parts.openKey,
       onWaiting,
-      onCommit: wake,
+      onCommit: wakeMoved,
     }),
+    DISPATCHER_REST_MS,
   )
   add(
     'deadline-keeper',
-    createDeadlineKeeping({ database, node, livingNodes: nodes.living, isSending: sender.isSending, onCommit: wake }),
+    createDeadlineKeeping({
+      database,
+      node,
+      livingNodes: nodes.living,
+      isSending: sender.isSending,
+      onCommit: wakeMoved,
+    }),
+    DEADLINE_REST_MS,
   )
-  add('counter-folder', createCounterFolding(database, settling))
+  add('counter-folder', createCounterFolding(database, settling, wake), FOLD_REST_MS)
   add('target-resolver', createTargetResolving({ ...parts, onCommit: wake }))
   add(
     'job-keeper',

@@ -17,6 +17,8 @@ export interface LoopOptions {
   runOnce: (now: Date, signal: AbortSignal) => Promise<Date | null>
   /** The longest sleep: the net under a lost wake-up. `Infinity` for none. */
   pollMs?: number
+  /** The least span from the beginning of a run to that of the next, so that a loop which is woken all the time does much at once. */
+  restMs?: number
   log: Logger
 }
 
@@ -36,7 +38,7 @@ const firstPauseMs = 100
 const longestPauseMs = 10_000
 
 /** Makes a loop, not yet started. A failed run is logged and tried again after 100 ms, then twice as long, up to 10 s. */
-export function createLoop({ name, clock, runOnce, pollMs = 1_000, log }: LoopOptions): Loop {
+export function createLoop({ name, clock, runOnce, pollMs = 1_000, restMs = 0, log }: LoopOptions): Loop {
   let current: { stopping: AbortController; ended: Promise<void> } | null = null
   let sleeping: AbortController | null = null
   let woken = false
@@ -56,6 +58,11 @@ export function createLoop({ name, clock, runOnce, pollMs = 1_000, log }: LoopOp
     sleeping = null
   }
 
+  async function rest(startedAt: Date, stopping: AbortSignal): Promise<void> {
+    const until = new Date(startedAt.getTime() + restMs)
+    if (restMs > 0 && clock.now() < until && !stopping.aborted) await clock.sleepUntil(until, stopping)
+  }
+
   /** When the next run is due; with neither a next work nor a poll, only a wake-up brings it. */
   function nextRunAt(nextWorkAt: Date | null): Date {
     const latestMs = clock.now().getTime() + pollMs
@@ -66,10 +73,12 @@ export function createLoop({ name, clock, runOnce, pollMs = 1_000, log }: LoopOp
     let pauseMs = firstPauseMs
     while (!stopping.aborted) {
       woken = false
+      const startedAt = clock.now()
       try {
         const nextWorkAt = await runInTurn(() => clock.now(), stopping)
         pauseMs = firstPauseMs
         await sleepUntil(nextRunAt(nextWorkAt), stopping)
+        await rest(startedAt, stopping)
       } catch (error) {
         if (stopping.aborted) return
         log.error({ err: error, loop: name }, 'a run of a loop failed and is tried again')

@@ -261,15 +261,18 @@ function requestOf(
   parts: Pick<DispatcherParts, 'openKey'>,
   flows: ReadonlyMap<string, Flow>,
 ): OperationRequest & { flow: Flow } {
-  return { ...operationRequest(row, subject, content, parts.openKey), flow: flows.get(keyText(row))! }
+  const flow = flows.get(keyText(row))!
+  // A device that is called over HTTP is shown its key; over any other way it has shown its own.
+  const apiKey = flow === 'http' && subject.apiKeySealed ? parts.openKey(subject.apiKeySealed) : undefined
+  return { ...operationRequest(row, subject, content, apiKey), flow }
 }
 
-/** The request that goes to a device for an operation. */
+/** The request that goes to a device for an operation; with the device's key where it is to be shown. */
 export function operationRequest(
   row: OperationRow,
   subject: LaunchSubject,
   content: JobContent,
-  openKey: (sealed: Buffer) => string,
+  apiKey?: string,
 ): OperationRequest {
   const functionName = functionOf(subject.flow)
   return {
@@ -288,7 +291,7 @@ export function operationRequest(
       parametersAs: subject.parametersAs,
       ...(subject.url !== null && { url: subject.url }),
       ...(subject.address !== null && { address: subject.address }),
-      ...(subject.apiKeySealed && { apiKey: openKey(subject.apiKeySealed) }),
+      ...(apiKey !== undefined && { apiKey }),
       ...(functionName !== undefined && { functionName }),
     },
   }

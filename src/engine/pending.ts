@@ -40,7 +40,6 @@ export interface PendingParts {
   readonly database: Database
   readonly clock: Clock
   readonly redeliveryMs: number
-  readonly openKey: (sealed: Buffer) => string
   readonly onCommit: () => void
 }
 
@@ -50,7 +49,7 @@ export function createPending(parts: PendingParts): Pending {
 
   const takeNow = gathered(async (devices: readonly DeviceNumbers[]) => {
     const now = clock.now()
-    const requests = await database.transaction(tx => handOut(tx, parts, devices, now, redeliveryMs))
+    const requests = await database.transaction(tx => handOut(tx, devices, now, redeliveryMs))
     if (requests.size > 0) onCommit()
     // Two calls of one device in a batch: the first gets it.
     return devices.map(device => {
@@ -111,7 +110,6 @@ export function createPending(parts: PendingParts): Pending {
 /** At most one request per device, by the device's number. */
 async function handOut(
   tx: Transaction,
-  { openKey }: PendingParts,
   devices: readonly DeviceNumbers[],
   now: Date,
   redeliveryMs: number,
@@ -145,7 +143,7 @@ async function handOut(
   const requests = new Map<bigint, OperationRequest>()
   for (const row of handed) {
     const subject = subjects.get(keyText(row))
-    if (subject?.device) requests.set(subject.device, operationRequest(row, subject, contents.get(row.job)!, openKey))
+    if (subject?.device) requests.set(subject.device, operationRequest(row, subject, contents.get(row.job)!))
   }
   return requests
 }

@@ -64,6 +64,14 @@ export function createPresence(parts: {
     onCommit()
   }
 
+  const lookAgain = gathered(async (looks: readonly { devices: readonly DeviceNumbers[]; awayAt: Date }[]) => {
+    const firstAwayAt = Math.min(...looks.map(({ awayAt }) => awayAt.getTime()))
+    const devices = looks.flatMap(look => look.devices)
+    const connected = await connectedAmongDevices(database, devices, new Date(firstAwayAt - CONNECT_MARGIN_MS))
+    if (connected.length > 0) await wakeOperations(connected)
+    return looks.map(() => undefined)
+  })
+
   const sign = (kind: PresenceSign['sign'], { partition, entity }: DeviceNumbers, connection: string | null) =>
     record({ partition, entity, sign: kind, connection, node, at: clock.now() })
 
@@ -77,11 +85,7 @@ export function createPresence(parts: {
       return sign('disconnected', device, connection)
     },
     seen: device => sign('seen', device, null),
-    async lookAgain(devices, awayAt) {
-      const since = new Date(awayAt.getTime() - CONNECT_MARGIN_MS)
-      const connected = await connectedAmongDevices(database, devices, since)
-      if (connected.length > 0) await wakeOperations(connected)
-    },
+    lookAgain: (devices, awayAt) => lookAgain({ devices, awayAt }),
     async recordAgain() {
       await Promise.all([...held.values()].map(device => sign('connected', device, device.connection)))
     },

@@ -7,7 +7,7 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { createListener, type NotificationHandler } from './listener.ts'
 import { render, type SqlFragment, type Statement, sql } from './statement.ts'
-import { valueTypes } from './values.ts'
+import { bindable, valueTypes } from './values.ts'
 
 export interface DatabaseOptions {
   url: string
@@ -106,10 +106,10 @@ function bounded(text: string, timeoutMs: number): pg.QueryConfig {
 function onClient(client: pg.PoolClient): Transaction {
   return {
     async run<Row, Params extends readonly unknown[]>({ name, text }: Statement<Row, Params>, params: Params) {
-      return (await client.query<Row & pg.QueryResultRow>({ name, text, values: [...params] })).rows
+      return (await client.query<Row & pg.QueryResultRow>({ name, text, values: params.map(bindable) })).rows
     },
     async count({ name, text }, params) {
-      return (await client.query({ name, text, values: [...params] })).rowCount ?? 0
+      return (await client.query({ name, text, values: params.map(bindable) })).rowCount ?? 0
     },
     async query<Row>(fragment: SqlFragment) {
       return (await client.query<Row & pg.QueryResultRow>(render(fragment))).rows

@@ -205,6 +205,7 @@ const end = statement<
     (string | null)[],
     (string | null)[],
     (Date | null)[],
+    (string | null)[],
   ]
 >(
   'operations_end',
@@ -212,9 +213,9 @@ const end = statement<
      select * from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::operation_status[], $5::smallint[],
                           $6::operation_status[], $7::smallint[], $8::operation_flow[], $9::timestamptz[], $10::int[],
                           $11::operation_result[], $12::operation_counter[], $13::timestamptz[], $14::jsonb[], $15::jsonb[],
-                          $16::jsonb[], $17::text[], $18::timestamptz[])
+                          $16::jsonb[], $17::text[], $18::timestamptz[], $19::jsonb[])
        as i(job, partition, entity, expected, expected_attempt, status, attempt, flow, started_at, organization, result,
-            counter, ended_at, steps, attempts, messages, description, expected_heard_at)
+            counter, ended_at, steps, attempts, messages, description, expected_heard_at, parameters)
    ), gone as (
      delete from operation o using input i
       where o.job = i.job and o.partition = i.partition and o.entity = i.entity
@@ -227,13 +228,12 @@ const end = statement<
    ), detail as (
      delete from operation_detail d using gone g
       where d.job = g.job and d.partition = g.partition and d.entity = g.entity
-     returning d.job, d.partition, d.entity, d.parameters
    )
    insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, flow, started_at,
                                 ended_at, parameters, steps, attempts, messages, description)
    select g.job, g.partition, g.entity, g.organization, g.status, g.result, g.counter, g.attempt, g.flow, g.started_at,
-          g.ended_at, d.parameters, g.steps, g.attempts, g.messages, g.description
-     from gone g left join detail d on d.job = g.job and d.partition = g.partition and d.entity = g.entity
+          g.ended_at, g.parameters, g.steps, g.attempts, g.messages, g.description
+     from gone g
    returning job, partition, entity`,
 )
 
@@ -257,5 +257,6 @@ export async function endOperations(db: Queryable, ends: readonly OperationEnd[]
     ends.map(({ after }) => json(after.messages)),
     ends.map(({ after }) => after.description),
     ends.map(({ before }) => before.heardAt),
+    ends.map(({ after }) => json(after.parameters)),
   ])
 }
