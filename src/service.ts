@@ -41,6 +41,7 @@ import { createUsers } from './engine/users.ts'
 import { createVerify } from './engine/verify.ts'
 import { createWhy } from './engine/why.ts'
 import { type NorthParts, registerNorth } from './north/north.ts'
+import { describeInterface } from './openapi.ts'
 import { createServer } from './server.ts'
 import { type Deliveries, openDeliveries } from './service-deliveries.ts'
 import { createMqtt, type Mqtt } from './service-mqtt.ts'
@@ -162,6 +163,7 @@ async function build(
     deliveries,
   }
   const server = createServer({ log, bodyBytesMax: config.bodyBytesMax, notReady: () => notReady(database) })
+  describeInterface(server)
   const southParts = southOf(parts)
   if (config.roles.includes('north')) registerNorth(server, await northParts(parts))
   if (config.roles.includes('south')) await server.register(south, { prefix: '/south/v80', parts: southParts })

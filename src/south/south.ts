@@ -3,8 +3,9 @@
  * answers a success only after the commit. What a message does is the engine's to say.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { readDeviceResponse } from '../contract/device.ts'
-import { readCollectDmm, readCollectIot } from '../contract/device-collect.ts'
+import { Type } from 'typebox'
+import { DeviceRequestMessage, DeviceResponseMessage, readDeviceResponse } from '../contract/device.ts'
+import { CollectDmmMessage, CollectIotMessage, readCollectDmm, readCollectIot } from '../contract/device-collect.ts'
 import { reportIn, requestMessage } from '../contract/device-exchange.ts'
 import { parseDeviceJson, type Reading } from '../contract/reading.ts'
 import { DroverError } from '../domain/errors.ts'
@@ -19,6 +20,36 @@ export interface SouthSettings {
 }
 
 type DeviceRequest = FastifyRequest<{ Params: { deviceId: string } }>
+
+const tags = ['devices']
+const params = Type.Object({ deviceId: Type.String() })
+const nothing = (description: string) => Type.Null({ description })
+/** The schemas tell devices what to send; the readers of the contract judge it. */
+const validatorCompiler = () => () => true
+
+const RESPONSE = {
+  tags,
+  summary: 'Acknowledge, report or end an operation',
+  params,
+  body: DeviceResponseMessage,
+  response: { 200: nothing('Taken, also where it changed nothing') },
+}
+const PENDING = {
+  tags,
+  summary: 'Ask for the next operation',
+  params,
+  querystring: Type.Object({
+    wait: Type.Optional(Type.String({ description: 'Seconds to wait for one, 0 to 60', pattern: '^\\d{1,9}$' })),
+  }),
+  response: { 200: DeviceRequestMessage, 204: nothing('Nothing to do') },
+}
+const collecting = (summary: string, body: typeof CollectIotMessage | typeof CollectDmmMessage) => ({
+  tags,
+  summary,
+  params,
+  body,
+  response: { 201: nothing('Kept') },
+})
 
 /** The south door as a plugin, to be registered under `/south/v80`. Serves: Authentication and device-side endpoints. */
 export async function south(
@@ -71,46 +102,56 @@ export async function south(
     presence.seen(device).catch((error: unknown) => log.debug({ err: error }, 'presence was not recorded'))
   }
 
-  server.post('/devices/:deviceId/operation/response', async (request, reply) => {
-    const device = deviceOf(request)
-    const response = accepted(readDeviceResponse(messageOf(request)))
-    const raw = Buffer.from(bodyOf(request)).toString()
-    const { organization, deviceId, partition, entity } = device
-    const answer = await answers.submit({ ...reportIn(response, raw), organization, deviceId, partition, entity })
-    if (answer === 'unknown') {
-      count('unknown-operation')
-      throw new DroverError('unknown', [{ name: 'operation.response.id', value: response.operationId }])
-    }
-    noteSeen(device)
-    return reply.status(200).send()
-  })
+  server.post(
+    '/devices/:deviceId/operation/response',
+    { schema: RESPONSE, validatorCompiler },
+    async (request, reply) => {
+      const device = deviceOf(request)
+      const response = accepted(readDeviceResponse(messageOf(request)))
+      const raw = Buffer.from(bodyOf(request)).toString()
+      const { organization, deviceId, partition, entity } = device
+      const answer = await answers.submit({ ...reportIn(response, raw), organization, deviceId, partition, entity })
+      if (answer === 'unknown') {
+        count('unknown-operation')
+        throw new DroverError('unknown', [{ name: 'operation.response.id', value: response.operationId }])
+      }
+      noteSeen(device)
+      return reply.status(200).send()
+    },
+  )
 
   // A HEAD would hand out an operation and not deliver it.
-  server.get('/devices/:deviceId/operation/pending', { exposeHeadRoute: false }, async (request, reply) => {
-    const waitMs = readWait(queryOf(request).wait)
-    const poll = polls.begin()
-    if (poll === undefined) {
-      count('too-many-polls')
-      throw polls.refusal()
-    }
-    const leave = () => poll.abort()
-    reply.raw.once('close', leave)
-    try {
-      const operation = await pending.take(deviceOf(request), waitMs, poll.signal)
-      if (operation === undefined) return reply.status(204).send()
-      return reply.status(200).type('application/json').send(requestMessage(operation))
-    } finally {
-      reply.raw.off('close', leave)
-      polls.finish(poll)
-    }
-  })
+  server.get(
+    '/devices/:deviceId/operation/pending',
+    { schema: PENDING, validatorCompiler, exposeHeadRoute: false },
+    async (request, reply) => {
+      const waitMs = readWait(queryOf(request).wait)
+      const poll = polls.begin()
+      if (poll === undefined) {
+        count('too-many-polls')
+        throw polls.refusal()
+      }
+      const leave = () => poll.abort()
+      reply.raw.once('close', leave)
+      try {
+        const operation = await pending.take(deviceOf(request), waitMs, poll.signal)
+        if (operation === undefined) return reply.status(204).send()
+        return reply.status(200).type('application/json').send(requestMessage(operation))
+      } finally {
+        reply.raw.off('close', leave)
+        polls.finish(poll)
+      }
+    },
+  )
 
-  server.post('/devices/:deviceId/collect/iot', async (request, reply) => {
+  const iot = collecting('Collect values of datastreams', CollectIotMessage)
+  server.post('/devices/:deviceId/collect/iot', { schema: iot, validatorCompiler }, async (request, reply) => {
     await collection.iot(deviceOf(request), accepted(readCollectIot(messageOf(request))))
     return created(reply)
   })
 
-  server.post('/devices/:deviceId/collect/dmm', async (request, reply) => {
+  const dmm = collecting('Collect what the device is', CollectDmmMessage)
+  server.post('/devices/:deviceId/collect/dmm', { schema: dmm, validatorCompiler }, async (request, reply) => {
     await collection.dmm(deviceOf(request), accepted(readCollectDmm(messageOf(request))))
     return created(reply)
   })
