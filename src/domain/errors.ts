@@ -66,6 +66,16 @@ export const ERRORS = {
 /** Name of an error in the registry. */
 export type ErrorName = keyof typeof ERRORS
 
+/** Errors on whose words existing clients match: they are told as they stand, and what is particular stands in the context. */
+type KnownWords =
+  | 'requiredField'
+  | 'forbiddenField'
+  | 'entityNotExists'
+  | 'organizationNotExists'
+  | 'duplicated'
+  | 'jobTransition'
+  | 'unknownFilterField'
+
 /** One offending field, by the path the client used, and its value where it helps. */
 export interface ErrorContext {
   readonly name: string
@@ -82,6 +92,13 @@ export class DroverError extends Error {
   readonly context: readonly ErrorContext[]
   readonly retryAfterMs: number | undefined
 
+  constructor(name: ErrorName, context?: readonly ErrorContext[])
+  constructor(
+    name: Exclude<ErrorName, KnownWords>,
+    context?: readonly ErrorContext[],
+    message?: string,
+    retryAfterMs?: number,
+  )
   constructor(name: ErrorName, context: readonly ErrorContext[] = [], message?: string, retryAfterMs?: number) {
     super(message ?? ERRORS[name].message)
     this.entry = ERRORS[name]

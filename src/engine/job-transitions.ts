@@ -6,6 +6,7 @@ import { DroverError } from '../domain/errors.ts'
 import { decideJob, type JobEvent, type JobStatus } from '../domain/job.ts'
 import { FIRST_PLACE } from '../domain/launching.ts'
 import { layOut } from '../domain/plan.ts'
+import { refusalOf } from '../domain/refusal.ts'
 import { placesReached, spreadLeft } from '../domain/scattering.ts'
 import { noSchedule, parseSchedule, type Schedule, startAt, stopBeforeStart } from '../domain/schedule.ts'
 import { firstReadyPlaces, holdLaunchGate } from '../store/claims.ts'
@@ -28,11 +29,16 @@ export function decideOrRefuse(job: StoredJob, event: JobEvent): ReturnType<type
   return { ...decision, to: decision.to }
 }
 
+/** Refuses a job whose stop is known to lie at or before any start it can still have. */
+export function judgeStop(job: Pick<StoredJob, 'request'>, now: Date): void {
+  const problems = stopBeforeStart(scheduleOf(job), now.getTime(), 'job.request.schedule')
+  if (problems.length > 0) throw refusalOf(problems)
+}
+
 /** Activates an IDLE job: dates it, and has it wait for its start. Throws where its stop lies before it could start. */
 export function activate(job: StoredJob, now: Date): void {
   const schedule = scheduleOf(job)
-  const [problem] = stopBeforeStart(schedule, now.getTime(), 'job.request.schedule')
-  if (problem) throw new DroverError('invalidField', [{ name: problem.path }], `${problem.path} ${problem.message}.`)
+  judgeStop(job, now)
   const { to } = decideOrRefuse(job, 'activateLater')
   const starts = startAt(schedule, now.getTime())
   job.status = to

@@ -5,14 +5,22 @@
 import type { Caller } from '../domain/caller.ts'
 import { DroverError } from '../domain/errors.ts'
 import type { JobChange, JobRequest } from '../domain/job.ts'
-import { stopBeforeStart } from '../domain/schedule.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { findIdempotent, keepIdempotent } from '../store/idempotency.ts'
-import { insertJob, type JobRow, lockJobs, readCounters, readJob, type StoredJob, updateJob } from '../store/jobs.ts'
+import {
+  insertJob,
+  type JobRow,
+  type JobWarning,
+  lockJobs,
+  readCounters,
+  readJob,
+  type StoredJob,
+  updateJob,
+} from '../store/jobs.ts'
 import { createJobJudging, type ExecutableType, type JobJudgingParts } from './job-judging.ts'
 import type { JobNotices, JobSettling } from './job-settling.ts'
 import { addListed, removeTargets, unresolvedOf } from './job-targets.ts'
-import { activate, beginCancel, decideOrRefuse, pause, resume, scheduleOf, start } from './job-transitions.ts'
+import { activate, beginCancel, decideOrRefuse, judgeStop, pause, resume, start } from './job-transitions.ts'
 import { cancelChunk } from './operation-canceller.ts'
 
 export interface JobsParts extends JobJudgingParts {
@@ -84,8 +92,7 @@ export function createJobs(parts: JobsParts): Jobs {
     const { request } = job
     const selection = { ...(request.target.filter && { filter: request.target.filter }), ...request.target.append }
     job.unresolved = unresolvedOf(selection, request.resourceType)
-    const [problem] = stopBeforeStart(scheduleOf(job), at.getTime(), 'job.request.schedule')
-    if (problem) throw new DroverError('invalidField', [{ name: problem.path }], `${problem.path} ${problem.message}.`)
+    judgeStop(job, at)
     await insertJob(tx, job)
     const listed = (selection.entities?.length ?? 0) + (selection.entitiesWithParameters?.length ?? 0)
     const added = await addListed(tx, job, selection, type.applicability)
@@ -127,17 +134,14 @@ export function createJobs(parts: JobsParts): Jobs {
       ...(schedule && { schedule: { ...job.request.schedule, ...schedule } }),
     }
     if (schedule) {
-      const [problem] = stopBeforeStart(scheduleOf(job), at.getTime(), 'job.request.schedule')
-      if (problem)
-        throw new DroverError('invalidField', [{ name: problem.path }], `${problem.path} ${problem.message}.`)
+      judgeStop(job, at)
+      job.warnings = warningsOf(job.request)
     }
     if (target) {
       if (job.request.target.filter || job.request.target.append?.filter) {
-        throw new DroverError(
-          'forbiddenField',
-          [{ name: 'job.request.target' }],
-          'The target of a filter cannot be changed.',
-        )
+        throw new DroverError('forbiddenField', [
+          { name: 'job.request.target', value: 'is a filter, which cannot be changed' },
+        ])
       }
       const type = await executable(tx, caller, job.name)
       if (target.remove) await removeTargets(tx, job, target.remove)
@@ -205,7 +209,6 @@ export function newJob(
   at: Date,
 ): StoredJob {
   const { ackTimeout, timeout, retries, retriesDelay, retryResultList } = request.operationParameters
-  const forEver = ackTimeout === 0 && request.schedule.stop === undefined
   return {
     job: number,
     organization: caller.organization,
@@ -216,7 +219,7 @@ export function newJob(
     status: 'IDLE',
     unresolved: [],
     refused: {},
-    warnings: forEver ? [{ code: 'waits-forever' }] : [],
+    warnings: warningsOf(request),
     createdAt: at,
     activatedAt: null,
     startedAt: null,
@@ -238,6 +241,11 @@ export function newJob(
     errorCode: null,
     errorDescription: null,
   }
+}
+
+/** What a client should know of a job that has not started. */
+function warningsOf({ operationParameters, schedule }: JobRequest): JobWarning[] {
+  return operationParameters.ackTimeout === 0 && schedule.stop === undefined ? [{ code: 'waits-forever' }] : []
 }
 
 function refusalContext(job: StoredJob): { name: string; value?: unknown }[] {

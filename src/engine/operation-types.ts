@@ -126,8 +126,7 @@ function completed(asked: TypeMembers & { readonly name: string }): OperationTyp
 }
 
 const unknown = (name: string) => new DroverError('unknown', [{ name: 'operationName', value: name }])
-const duplicated = (name: string) =>
-  new DroverError('duplicated', [{ name: 'name', value: name }], 'The operation type exists already.')
+const duplicated = (name: string) => new DroverError('duplicated', [{ name: 'name', value: name }])
 
 export function createOperationTypes({ database, now, closeType, onCommit }: OperationTypesParts): OperationTypes {
   return {

@@ -3,7 +3,7 @@
  * launches as the engine would launch them. It only reads. Serves: Job request.
  */
 import type { Caller } from '../domain/caller.ts'
-import { DroverError, ERRORS } from '../domain/errors.ts'
+import { ERRORS } from '../domain/errors.ts'
 import type { JobRequest, TargetReport } from '../domain/job.ts'
 import {
   type Group,
@@ -14,7 +14,7 @@ import {
   planGroups,
   planLaunches,
 } from '../domain/plan.ts'
-import { startAt, stopBeforeStart } from '../domain/schedule.ts'
+import { startAt } from '../domain/schedule.ts'
 import { addRefusals, REFUSED_IDS_MAX } from '../domain/target.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import type { JobWarning } from '../store/jobs.ts'
@@ -29,7 +29,7 @@ import {
 import type { Applicability } from '../store/targets.ts'
 import { createJobJudging, type JobJudgingParts } from './job-judging.ts'
 import { conditionOf, type FilterCompiler, narrowed, unresolvedOf } from './job-targets.ts'
-import { scheduleOf } from './job-transitions.ts'
+import { judgeStop, scheduleOf } from './job-transitions.ts'
 import { newJob } from './jobs.ts'
 
 /** The plan of a job. */
@@ -67,8 +67,7 @@ export function createPlanner(parts: PlannerParts): Planner {
     const request = await judged(tx, caller, asked)
     const job = newJob(0n, caller, request, null, at)
     const schedule = scheduleOf(job)
-    const [problem] = stopBeforeStart(schedule, at.getTime(), 'job.request.schedule')
-    if (problem) throw new DroverError('invalidField', [{ name: problem.path }], `${problem.path} ${problem.message}.`)
+    judgeStop(job, at)
     const strategy = schedule.scattering?.strategy
     const { groups, ...target } = await count(tx, caller.organization, request, type.applicability, {
       compile: parts.compile,

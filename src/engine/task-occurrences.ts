@@ -2,10 +2,10 @@
  * Makes the job that waits for a task's next occurrence. Refuses to know whether an occurrence was missed.
  */
 import type { Profile } from '../domain/caller.ts'
-import { DroverError } from '../domain/errors.ts'
 import type { Instant } from '../domain/instants.ts'
 import type { JobRequest } from '../domain/job.ts'
 import { isUsedUp, jobStopTooLong } from '../domain/recurrence.ts'
+import { refusalOf } from '../domain/refusal.ts'
 import { startAt } from '../domain/schedule.ts'
 import { parseTaskSchedule, type TaskSchedule } from '../domain/task-schedule.ts'
 import type { Transaction } from '../store/database.ts'
@@ -24,8 +24,8 @@ export function taskScheduleOf(task: Pick<TaskRow, 'schedule' | 'createdAt'>): T
 
 /** Refuses a job stop that is not shorter than the time between two occurrences. Serves: Task. */
 export function judgeJobStop(task: Pick<TaskRow, 'schedule' | 'request' | 'createdAt'>): void {
-  const [problem] = jobStopTooLong(taskScheduleOf(task), scheduleOf(task))
-  if (problem) throw new DroverError('invalidField', [{ name: problem.path }], `${problem.path} ${problem.message}.`)
+  const problems = jobStopTooLong(taskScheduleOf(task), scheduleOf(task))
+  if (problems.length > 0) throw refusalOf(problems)
 }
 
 /** Has a task wait with a job for an occurrence, or for nothing where there is none left; the task is not written. */

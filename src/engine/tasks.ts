@@ -93,11 +93,7 @@ export function createTasks(parts: TasksParts): Tasks {
         }
         judgeJobStop(made)
         if (!(await insertTask(tx, made))) {
-          throw new DroverError(
-            'duplicated',
-            [{ name: 'task.id', value: made.id }],
-            'A task with this id exists already.',
-          )
+          throw new DroverError('duplicated', [{ name: 'task.id', value: made.id }])
         }
         await placeWaitingJob(tx, made, firstOccurrence(taskScheduleOf(made), at.getTime()), nextNumber(), at)
         await updateTask(tx, made)

@@ -133,7 +133,7 @@ export function createUsers({ database, now, seal, passwords, access }: UsersPar
     const apiKey = change.apiKey ?? seal.newKey()
     const apiKeySealed = seal.seal(apiKey)
     if (!(await updateUserKey(tx, user.email, seal.hash(apiKey), apiKeySealed))) {
-      throw new DroverError('duplicated', [{ name: 'user.apiKey' }], 'The API key cannot be used.')
+      throw new DroverError('duplicated', [{ name: 'user.apiKey' }])
     }
     return { ...changed, apiKeySealed }
   }

@@ -78,6 +78,31 @@ describe('POST of a job', () => {
     expect((await create({ schedule: { stop: { delayed: 1_000 } } })).report).not.toHaveProperty('warnings')
   })
 
+  test('warns no more once a change has given the job a stop', async () => {
+    const { id, report } = await create({ active: false })
+    expect(report.warnings).toEqual([{ code: 'waits-forever' }])
+    const changed = await door.ask('PUT', `${jobsPath}/${id}`, body({ schedule: { stop: { delayed: 1_000 } } }))
+    expect(changed.body.report).not.toHaveProperty('warnings')
+    expect((await door.ask('GET', `${jobsPath}/${id}`)).body).toEqual(changed.body)
+  })
+
+  test('refuses a stop before the start as it refuses any field', async () => {
+    const schedule = { start: { date: '2100-01-02T00:00:00Z' }, stop: { date: '2100-01-01T00:00:00Z' } }
+    const answer = await door.ask('POST', jobsPath, reboot({ schedule }))
+    expect([answer.status, answer.body]).toMatchObject([
+      400,
+      {
+        errors: [
+          {
+            code: '0x010001',
+            message: expect.stringMatching(/^Invalid field: job.request.schedule.stop must lie after the start/),
+            context: [{ name: 'job.request.schedule.stop', value: expect.stringMatching(/^must lie after the start/) }],
+          },
+        ],
+      },
+    ])
+  })
+
   test('refuses a target of which nothing is usable', async () => {
     const answer = await door.ask('POST', jobsPath, reboot({ target: { append: { entities: ['nobody'] } } }))
     expect([answer.status, answer.body]).toMatchObject([400, { errors: [{ code: '0x020002' }] }])
@@ -150,6 +175,25 @@ describe('a job of an id', () => {
     expect([gone.status, gone.body]).toMatchObject([200, { report: { summary: { status: 'CANCELLED' } } }])
     const refused = await door.ask('PUT', `${jobsPath}/${id}`, body({ active: true }))
     expect(refused.body).toMatchObject({ errors: [{ message: 'Job state transition error.' }] })
+  })
+})
+
+describe('a job with a filter for a target', () => {
+  test('keeps it, and says so in the words that clients know', async () => {
+    const { id } = await create({ active: false, target: { append: { filter: {} } } })
+    const answer = await door.ask('PUT', `${jobsPath}/${id}`, body({ target: { append: { entities: ['d0'] } } }))
+    expect([answer.status, answer.body]).toEqual([
+      400,
+      {
+        errors: [
+          {
+            code: '0x010003',
+            message: 'Forbidden field.',
+            context: [{ name: 'job.request.target', value: 'is a filter, which cannot be changed' }],
+          },
+        ],
+      },
+    ])
   })
 })
 

@@ -194,7 +194,7 @@ describe('a type from scratch', () => {
     await create(other)
     const again = await create(one)
     expect(again.status).toBe(400)
-    expect(errorOf(again).code).toBe('0x010114')
+    expect(errorOf(again)).toMatchObject({ code: '0x010114', message: 'Entity duplicated.' })
     const renamed = await call(root.key, 'PUT', `${path}/${one.name}`, { name: other.name })
     expect(renamed.status).toBe(400)
     expect(errorOf(renamed).code).toBe('0x010114')

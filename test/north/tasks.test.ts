@@ -82,7 +82,10 @@ describe('POST of a task', () => {
   test('refuses an id that exists, an unknown member and an unknown query parameter', async () => {
     await create({ id: 'mine/1' })
     const again = await door.ask('POST', path, { task: { id: 'mine/1', schedule: minutes, job: { request } } })
-    expect([again.status, again.body]).toMatchObject([400, { errors: [{ code: '0x010114' }] }])
+    expect([again.status, again.body]).toMatchObject([
+      400,
+      { errors: [{ code: '0x010114', message: 'Entity duplicated.' }] },
+    ])
     expect((await door.ask('GET', `${path}/mine%2F1`)).status).toBe(200)
     expect((await door.ask('POST', path, { task: { job: { request }, When: 1 } })).text).toContain('When')
     expect((await door.ask('POST', `${path}?When=1`, { task: { job: { request } } })).text).toContain('When')
