@@ -54,6 +54,12 @@ const roleList: Parser<readonly Role[]> = value => {
 const variables = {
   host: row('DROVER_HOST', '127.0.0.1', text, 'Address on which the service listens, for clients and devices.'),
   port: row('DROVER_PORT', '8080', port, 'Port of the HTTP interfaces; 0 takes a free one.'),
+  metricsPort: row(
+    'DROVER_METRICS_PORT',
+    null,
+    port,
+    'Port on which `/metrics` is served alone, at the same host; beside the interfaces when unset. 0 takes a free one.',
+  ),
   roles: row(
     'DROVER_ROLES',
     'north,south,engine',

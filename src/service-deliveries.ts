@@ -9,6 +9,7 @@ import type { Clock } from './engine/clock.ts'
 import { createDeliveryEnqueuer, reenterDeliveries } from './engine/deliveries.ts'
 import { createDeliveryWorker } from './engine/delivery-worker.ts'
 import type { JobNotices } from './engine/job-settling.ts'
+import type { Metrics } from './metrics.ts'
 import { toldOperations } from './north/told-operations.ts'
 import type { Database } from './store/database.ts'
 import { type DeliveryQueue, openDeliveryQueue } from './store/delivery-queue.ts'
@@ -29,6 +30,7 @@ export async function openDeliveries(
   database: Database,
   clock: Clock,
   log: Logger,
+  metrics: Metrics,
 ): Promise<Deliveries> {
   const queue = await openDeliveryQueue({
     database,
@@ -61,6 +63,8 @@ export async function openDeliveries(
     },
     readOperations: toldOperations(database),
     giveUpAfterMs: GIVE_UP_AFTER_MS,
+    onAttempt: metrics.countDelivery,
+    onRun: metrics.observer.ran,
   })
   return {
     queue,

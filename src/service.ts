@@ -40,6 +40,7 @@ import { createTokens } from './engine/tokens.ts'
 import { createUsers } from './engine/users.ts'
 import { createVerify } from './engine/verify.ts'
 import { createWhy } from './engine/why.ts'
+import { createMetrics, type Metrics, openMetricsPort, serveMetrics } from './metrics.ts'
 import { type NorthParts, registerNorth } from './north/north.ts'
 import { describeInterface } from './openapi.ts'
 import { createServer } from './server.ts'
@@ -70,6 +71,8 @@ export interface Service {
   readonly url: string | null
   /** where devices reach the embedded broker; null without one */
   readonly mqttPort: number | null
+  /** where metrics are read, where that is an address of their own */
+  readonly metricsUrl: string | null
   readonly database: Database
   /** Stops in order: doors, claims, work in hand, deliveries, database. Idempotent. */
   stop(): Promise<void>
@@ -118,7 +121,8 @@ async function build(
   await firstStart({ database, now, seal, passwords }, config, tell)
 
   await readyMonths(database, now())
-  const deliveries = await openDeliveries(config, database, clock, log)
+  const metrics = createMetrics()
+  const deliveries = await openDeliveries(config, database, clock, log, metrics)
   atStop(() => deliveries.close())
 
   const names = createDeviceNames({ database, clock })
@@ -142,7 +146,9 @@ async function build(
     retentionMonths: config.retentionMonths,
     applicabilityOf: (tx, job) => applicabilityOf(tx, job),
     compile: compileEntityFilter,
+    observer: metrics.observer,
   })
+  metrics.countConnected(engine.presence.connectedHere)
   atStop(() => engine.stop())
 
   const deviceAccess = createDeviceAccess({ database, clock, hashKey: seal.hash })
@@ -161,9 +167,11 @@ async function build(
     names,
     mqtt,
     deliveries,
+    metrics,
   }
   const server = createServer({ log, bodyBytesMax: config.bodyBytesMax, notReady: () => notReady(database) })
   describeInterface(server)
+  metrics.countRequests(server)
   const southParts = southOf(parts)
   if (config.roles.includes('north')) registerNorth(server, await northParts(parts))
   if (config.roles.includes('south')) await server.register(south, { prefix: '/south/v80', parts: southParts })
@@ -173,7 +181,8 @@ async function build(
   await engine.start(config.roles.includes('engine'))
   if (config.roles.includes('engine')) deliveries.start()
   atStop(() => server.close())
-  return { database, mqttPort, url: await listen(server, config) }
+  const metricsUrl = await openMetrics(server, metrics, config, atStop)
+  return { database, mqttPort, metricsUrl, url: await listen(server, config) }
 }
 
 type Shared = {
@@ -191,6 +200,7 @@ type Shared = {
   readonly names: DeviceNames
   readonly mqtt: Mqtt
   readonly deliveries: Deliveries
+  readonly metrics: Metrics
 }
 
 /** The address of the database: the operator's, or that of the embedded one, started on the data folder. */
@@ -208,14 +218,14 @@ async function databaseUrl(
   return embedded.url
 }
 
-function southOf({ database, clock, log, engine, deviceAccess }: Shared): SouthParts {
+function southOf({ database, clock, log, engine, deviceAccess, metrics }: Shared): SouthParts {
   return {
     access: deviceAccess,
     answers: engine.answers,
     pending: engine.pending,
     presence: engine.presence,
     collection: createCollection({ database, clock, datastreams: createDatastreams(database) }),
-    count: () => {},
+    count: metrics.countRefusal,
     log,
   }
 }
@@ -335,6 +345,22 @@ async function applicabilityOf(db: Queryable, job: StoredJob): Promise<Executabl
 async function notReady(database: Database): Promise<string | null> {
   await database.executeSql('select 1')
   return null
+}
+
+/** Metrics beside the interfaces, or at an address of their own, which others need not reach. */
+async function openMetrics(
+  server: FastifyInstance,
+  metrics: Metrics,
+  { host, metricsPort }: Config,
+  atStop: (stop: () => Promise<void>) => void,
+): Promise<string | null> {
+  if (metricsPort === null) {
+    serveMetrics(server, metrics)
+    return null
+  }
+  const opened = await openMetricsPort(metrics, { host, port: metricsPort })
+  atStop(() => opened.close())
+  return opened.url
 }
 
 async function listen(server: FastifyInstance, { host, port }: Config): Promise<string> {

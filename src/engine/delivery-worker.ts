@@ -36,6 +36,9 @@ export interface DeliveryWorkerOptions {
   readonly senders: Partial<Record<DeliveryChannel, SendDelivery>>
   readonly readOperations: ReadToldOperations
   readonly giveUpAfterMs: number
+  /** told of every attempt */
+  readonly onAttempt?: (channel: DeliveryChannel, taken: boolean) => void
+  readonly onRun?: (loop: string, failed: boolean) => void
   /** deliveries of this process under way at once, and of one receiver over all processes */
   readonly concurrency?: number
   readonly perReceiver?: number
@@ -92,6 +95,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 
   async function attemptDelivery(claim: DeliveryClaim, delivery: DueDelivery): Promise<void> {
     const outcome = await outcomeOf(delivery)
+    options.onAttempt?.(delivery.channel, outcome.taken)
     const attemptedAt = clock.now()
     const happening = deliveryHappening(outcome, delivery.openedAt, attemptedAt, options.giveUpAfterMs)
     attempted.push({
@@ -162,6 +166,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     name: 'delivery-worker',
     clock,
     log,
+    ...(options.onRun && { onRun: options.onRun }),
     async runOnce(_now, signal) {
       await record()
       while (!signal.aborted) {

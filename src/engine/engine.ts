@@ -16,6 +16,7 @@ import { createJobSettling, type JobNotices, type JobSettling } from './job-sett
 import { createTargetResolving, type TargetResolverParts } from './job-targets.ts'
 import { createLoop, type Loop } from './loop.ts'
 import { createNodeKeeping } from './node-keeper.ts'
+import { type EngineObserver, unobserved } from './observer.ts'
 import { createOperationCancelling } from './operation-canceller.ts'
 import { createOperationDispatch } from './operation-dispatcher.ts'
 import { createOperationGatherer, type OperationGatherer } from './operation-gatherer.ts'
@@ -40,6 +41,7 @@ export interface EngineParts extends Pick<TargetResolverParts, 'applicabilityOf'
   readonly pullRedeliveryMs: number
   /** months for which ended operations are kept; null for ever */
   readonly retentionMonths: number | null
+  readonly observer?: EngineObserver
 }
 
 export interface Engine {
@@ -69,7 +71,7 @@ const DEADLINE_REST_MS = 200
 const DEVICES_PER_WAKE = 400
 
 export function createEngine(parts: EngineParts): Engine {
-  const { database, clock, log, node } = parts
+  const { database, clock, log, node, observer = unobserved } = parts
   const loops = new Map<string, Loop>()
   const nodes = createNodeKeeping({
     database,
@@ -126,7 +128,7 @@ export function createEngine(parts: EngineParts): Engine {
     else pending.wake(devices.map(device => ({ entity: BigInt(`0x${device}`) })))
   }
 
-  const gatherer = createOperationGatherer({ database, clock, log, onCommit: wakeMoved })
+  const gatherer = createOperationGatherer({ database, clock, log, onCommit: wakeMoved, onApplied: observer.applied })
   const sender = createRequestSender({
     connectors: parts.connectors,
     gatherer,
@@ -145,7 +147,7 @@ export function createEngine(parts: EngineParts): Engine {
   })
 
   const add = (name: string, runOnce: Parameters<typeof createLoop>[0]['runOnce'], restMs = 0) =>
-    loops.set(name, createLoop({ name, clock, runOnce, restMs, log }))
+    loops.set(name, createLoop({ name, clock, runOnce, restMs, log, onRun: observer.ran }))
   add('node-keeper', nodes.turn)
   add(
     'operation-dispatcher',

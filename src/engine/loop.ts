@@ -20,6 +20,8 @@ export interface LoopOptions {
   /** The least span from the beginning of a run to that of the next, so that a loop which is woken all the time does much at once. */
   restMs?: number
   log: Logger
+  /** told after every run */
+  onRun?: (loop: string, failed: boolean) => void
 }
 
 export interface Loop {
@@ -38,7 +40,15 @@ const firstPauseMs = 100
 const longestPauseMs = 10_000
 
 /** Makes a loop, not yet started. A failed run is logged and tried again after 100 ms, then twice as long, up to 10 s. */
-export function createLoop({ name, clock, runOnce, pollMs = 1_000, restMs = 0, log }: LoopOptions): Loop {
+export function createLoop({
+  name,
+  clock,
+  runOnce,
+  pollMs = 1_000,
+  restMs = 0,
+  log,
+  onRun = () => {},
+}: LoopOptions): Loop {
   let current: { stopping: AbortController; ended: Promise<void> } | null = null
   let sleeping: AbortController | null = null
   let woken = false
@@ -47,7 +57,10 @@ export function createLoop({ name, clock, runOnce, pollMs = 1_000, restMs = 0, l
   /** Two runs never overlap, whoever asks for them. */
   function runInTurn(now: () => Date, signal: AbortSignal): Promise<Date | null> {
     const run = inHand.then(() => runOnce(now(), signal))
-    inHand = run.catch(() => {})
+    inHand = run.then(
+      () => onRun(name, false),
+      () => onRun(name, true),
+    )
     return run
   }
 

@@ -30,6 +30,8 @@ export interface GathererOptions {
   log: Logger
   /** called after each commit, so that counters are folded and what became ready is claimed */
   onCommit: () => void
+  /** told what each commit has applied */
+  onApplied?: (happenings: readonly Happening[]) => void
   lanes?: number
   gatherMs?: number
   batchMax?: number
@@ -44,7 +46,17 @@ interface Submission {
 
 /** Starts gathering. Happenings of one entity keep their order: they share a lane, and a lane applies one batch at a time. */
 export function createOperationGatherer(options: GathererOptions): OperationGatherer {
-  const { database, clock, log, onCommit, lanes = 3, gatherMs = 4, batchMax = 500, waitingMax = 50_000 } = options
+  const {
+    database,
+    clock,
+    log,
+    onCommit,
+    onApplied = () => {},
+    lanes = 3,
+    gatherMs = 4,
+    batchMax = 500,
+    waitingMax = 50_000,
+  } = options
   const queues: Submission[][] = Array.from({ length: lanes }, () => [])
   const busy = new Map<number, Promise<void>>()
   const timers: (NodeJS.Timeout | null)[] = new Array(lanes).fill(null)
@@ -84,6 +96,7 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
       answers.forEach((answer, i) => {
         batch[i]!.resolve(answer)
       })
+      onApplied(happenings)
       onCommit()
     } catch (error) {
       const storable = !isFaultOfContent(error)

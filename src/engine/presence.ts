@@ -24,6 +24,8 @@ export interface Presence {
   lookAgain(devices: readonly DeviceNumbers[], awayAt: Date): Promise<void>
   /** Records anew what is connected to this node, where others may have forgotten it. */
   recordAgain(): Promise<void>
+  /** devices connected to this node */
+  connectedHere(): number
 }
 
 /** A connect is dated when it comes and seen when it is committed; the clocks of nodes differ a little. */
@@ -86,6 +88,7 @@ export function createPresence(parts: {
     },
     seen: device => sign('seen', device, null),
     lookAgain: (devices, awayAt) => lookAgain({ devices, awayAt }),
+    connectedHere: () => held.size,
     async recordAgain() {
       await Promise.all([...held.values()].map(device => sign('connected', device, device.connection)))
     },

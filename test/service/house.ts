@@ -56,6 +56,7 @@ export async function openHouse(environment: Record<string, string> = {}) {
 
   return {
     url,
+    metricsUrl: service.metricsUrl,
     /** the service's own, for what no client can do */
     database: service.database,
     call,
