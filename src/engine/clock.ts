@@ -42,8 +42,14 @@ export interface DatabaseClock extends Clock {
   measure(): Promise<number>
 }
 
-/** The clock of a service: the database's time, never running backwards. Fails when the database cannot be asked at first. */
-export async function databaseClock(database: Pick<Database, 'run'>): Promise<DatabaseClock> {
-  const time = await measureDatabaseTime(database)
+/**
+ * The clock of a service: the database's time, never running backwards, carried on between measurements by `monotonicMs`, the
+ * machine's own. Fails when the database cannot be asked at first.
+ */
+export async function databaseClock(
+  database: Pick<Database, 'run'>,
+  monotonicMs?: () => number,
+): Promise<DatabaseClock> {
+  const time = await measureDatabaseTime(database, monotonicMs)
   return { ...createClock(time.nowMs), measure: time.measure }
 }
