@@ -1,0 +1,53 @@
+/**
+ * One address in front of several nodes, as a load balancer gives it: each connection goes to the next node that takes it. It looks
+ * into nothing and repeats nothing; what a dead node had in hand is lost to the caller.
+ */
+
+import type { AddressInfo } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+
+export interface Balancer {
+  /** `http://127.0.0.1:…` */
+  readonly url: string
+  close(): void
+}
+
+/** Balances over the ports on loopback. The caller closes it. */
+export async function openBalancer(ports: readonly number[]): Promise<Balancer> {
+  const sockets = new Set<Socket>()
+  let turn = 0
+
+  function keep(socket: Socket): Socket {
+    sockets.add(socket)
+    return socket.once('close', () => sockets.delete(socket))
+  }
+
+  function join(client: Socket, triesLeft: number): void {
+    turn = (turn + 1) % ports.length
+    const node = keep(connect(ports[turn]!, '127.0.0.1'))
+    let joined = false
+    node.once('connect', () => {
+      joined = true
+      client.pipe(node).pipe(client)
+    })
+    node.on('error', () => {})
+    node.once('close', () => {
+      if (!joined && triesLeft > 1 && !client.destroyed) join(client, triesLeft - 1)
+      else client.destroy()
+    })
+    client.once('close', () => node.destroy())
+  }
+
+  const server = createServer(client => {
+    keep(client).on('error', () => {})
+    join(client, ports.length)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', 4_096, resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}

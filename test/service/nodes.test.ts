@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, expect, test } from 'vitest'
+import type { VerifyView } from '../../src/contract/verify.ts'
+import type { FleetEvent } from '../../src/simulator/device-run.ts'
+import { type CallbackReceiver, createCallbackReceiver } from '../callback-receiver.ts'
+import { createTestDatabase } from '../database.ts'
+import { openBalancer } from './balancer.ts'
+import { createClient } from './client.ts'
+import { bringUpFleet } from './fleet.ts'
+import { countersOf, createJob, readJob, readOperations, recount, updateRequest } from './jobs.ts'
+import { dataFolder, launchService } from './service-process.ts'
+
+/** What a busy machine does in a minute; `DROVER_TEST_OPERATIONS=20000` asks for more. */
+const DEVICES = Number(process.env.DROVER_TEST_OPERATIONS ?? 4_000)
+const LONG_MS = 600_000
+/** A request that a lost node had sent may lie unread at its device for so long. */
+const UNREAD_MS = 5_000
+/** Long enough to be taken for dead, short enough that callers still wait for an answer. */
+const STOPPED_MS = 6_000
+const apiKey = 'a-key-of-every-node'
+const { url: databaseUrl, close } = await createTestDatabase({ migrated: false })
+afterAll(close)
+const folder = await dataFolder()
+
+/** All that reached the devices and was done by them, by operation, on the clock of this process. */
+function watchFleet() {
+  const received = new Map<string, number[]>()
+  const executedAt: number[] = []
+  const marks = new Map<number, () => void>()
+  return {
+    received,
+    executedAt,
+    note({ what, operationId, at }: FleetEvent) {
+      if (what === 'received') received.set(operationId, [...(received.get(operationId) ?? []), at])
+      if (what !== 'executed') return
+      executedAt.push(at)
+      marks.get(executedAt.length)?.()
+    },
+    executed: (count: number) =>
+      executedAt.length >= count ? Promise.resolve() : new Promise<void>(resolve => marks.set(count, resolve)),
+  }
+}
+
+async function hearsTheEnd(receiver: CallbackReceiver): Promise<void> {
+  for (let count = 1; ; count += 1) {
+    const heard = await receiver.hears(count)
+    if (heard.some(({ path }) => path === '/jobFinished')) return
+  }
+}
+
+/** The longest pause between two of the instants from `fromMs` on, it included. */
+function longestPause(atMs: readonly number[], fromMs: number): number {
+  const after = [fromMs, ...atMs.filter(at => at > fromMs)]
+  return Math.max(...after.slice(1).map((at, index) => at - after[index]!))
+}
+
+test(
+  `three nodes on one database do a job of ${DEVICES} operations though one is killed and one stands still in the middle of it`,
+  async () => {
+    const nodes = Array.from({ length: 3 }, () =>
+      launchService(folder, {
+        DATABASE_URL: databaseUrl,
+        DROVER_DATABASE_CONNECTIONS_MAX: '8',
+        DROVER_SECRET: 'a-secret-that-every-node-is-given-alike',
+        DROVER_ADMIN_API_KEY: apiKey,
+        DROVER_CALLBACK_ALLOW_LOOPBACK: 'true',
+        DROVER_PULL_REDELIVERY_MS: '15000',
+        DROVER_LOG_LEVEL: 'info',
+      }),
+    )
+    const ready = await Promise.all(nodes.map(node => node.ready()))
+    const [, killed, stopped] = nodes
+    const client = createClient(ready[0]!.url, apiKey)
+    const balancer = await openBalancer(ready.map(({ url }) => Number(new URL(url).port)))
+    const seen = watchFleet()
+    const fleet = await bringUpFleet(
+      { client: { ...client, url: balancer.url }, mqtt: `mqtt://127.0.0.1:${ready[0]!.mqttPort}` },
+      {
+        devices: DEVICES,
+        flows: { 'http-sync': 10, 'http-async': 9, pull: 1 },
+        latency: { shape: 'uniform', minMs: 50, maxMs: 500 },
+        parts: 0,
+        pullWaitS: 5,
+      },
+      seen.note,
+    )
+    try {
+      const receiver = await createCallbackReceiver()
+      const createdAt = Date.now()
+      const { id } = await createJob(
+        client,
+        updateRequest('sim', {
+          callback: receiver.url,
+          operationParameters: { ackTimeout: 15_000, timeout: 60_000, retries: 3 },
+        }),
+      )
+
+      await seen.executed(DEVICES * 0.3)
+      const killedAt = Date.now()
+      await killed!.end('SIGKILL')
+      await seen.executed(DEVICES * 0.5)
+      const stoppedAt = Date.now()
+      process.kill(stopped!.pid, 'SIGSTOP')
+      await sleep(STOPPED_MS)
+      const doneBeforeGoingOn = seen.executedAt.length
+      process.kill(stopped!.pid, 'SIGCONT')
+      const continuedAt = Date.now()
+      await hearsTheEnd(receiver)
+      const endedAt = Date.now()
+
+      const job = await readJob(client, id)
+      const operations = await readOperations(client, id)
+      const { status, body: verified } = await client.call<VerifyView>('GET', '/north/v80/operation/verify')
+      const repeated = [...seen.received].filter(([, at]) => at.length > 1)
+      const pauseMs = longestPause(seen.executedAt, killedAt)
+      const figures = {
+        operations: operations.length,
+        seconds: (endedAt - createdAt) / 1_000,
+        perSecondBeforeTheKill: Math.round((DEVICES * 300) / (killedAt - createdAt)),
+        longestPauseAfterTheKillMs: pauseMs,
+        doneWhileOneStoodStill: doneBeforeGoingOn - DEVICES * 0.5,
+        deliveredAgain: repeated.length,
+        deliveredMoreThanTwice: repeated.filter(([, at]) => at.length > 2).length,
+      }
+      process.stdout.write(`three nodes, one killed, one stopped for ${STOPPED_MS} ms: ${JSON.stringify(figures)}\n`)
+
+      expect(job.report.summary).toMatchObject({
+        status: 'FINISHED',
+        total: DEVICES,
+        inProgress: { total: 0 },
+        finished: { total: DEVICES, successful: DEVICES },
+      })
+      expect(countersOf(job)).toEqual(recount(operations))
+      expect([status, verified]).toEqual([200, { jobs: 1, differences: [] }])
+      expect(new Set(operations.map(({ entityId }) => entityId)).size).toBe(DEVICES)
+
+      // Work went on at once, and while the stopped node stood still.
+      expect(pauseMs).toBeLessThan(10_000)
+      expect(doneBeforeGoingOn).toBeGreaterThan(DEVICES * 0.5)
+
+      // Every device did it once. It was asked again only for a further attempt, or where a node was lost with the request in hand.
+      expect(fleet.counters).toMatchObject({ executed: DEVICES, doubled: 0 })
+      const attempts = new Map(operations.map(({ operationId, attempts: { current } }) => [operationId, current]))
+      const losses = [
+        [killedAt, killedAt + UNREAD_MS],
+        [stoppedAt, continuedAt + UNREAD_MS],
+      ] as const
+      const unexplained = repeated.filter(
+        ([operation, at]) =>
+          at.length > attempts.get(operation)! && !losses.some(([from, to]) => at[0]! <= to && at.at(-1)! >= from),
+      )
+      expect(unexplained).toEqual([])
+    } finally {
+      await fleet.stop()
+      balancer.close()
+      for (const node of nodes) await node.end('SIGKILL')
+    }
+  },
+  LONG_MS,
+)
