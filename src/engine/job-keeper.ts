@@ -9,6 +9,8 @@ import { beginCancel, spreadOverdue, start } from './job-transitions.ts'
 import { oneByOne } from './one-by-one.ts'
 
 const JOBS_PER_TURN = 100
+/** One statement gives all operations of a job their places, however many they are. */
+const START_MS = 600_000
 
 export interface JobKeeperParts {
   readonly database: Database
@@ -40,7 +42,7 @@ export function createJobKeeping(parts: JobKeeperParts): (now: Date, signal: Abo
   return async (now, signal) => {
     const due = await dueJobs(database, now, JOBS_PER_TURN)
     await oneByOne(due, signal, async job => {
-      await database.transaction(tx => move(tx, job, now))
+      await database.transaction(tx => move(tx, job, now), { statementTimeoutMs: START_MS })
       onCommit()
     })
     return due.length === JOBS_PER_TURN ? now : await nextJobDueAt(database)

@@ -136,6 +136,8 @@ export interface TargetResolverParts {
 }
 
 const JOBS_PER_TURN = 20
+/** One statement makes all operations of a target, however many they are. */
+const RESOLVE_MS = 600_000
 
 /** One turn: resolves what waits to be resolved, a job in a transaction of its own. */
 export function createTargetResolving(
@@ -175,7 +177,7 @@ export function createTargetResolving(
   return async (now, signal) => {
     const jobs = await unresolvedJobs(database, now, JOBS_PER_TURN)
     await oneByOne(jobs, signal, async job => {
-      await database.transaction(tx => resolve(tx, job))
+      await database.transaction(tx => resolve(tx, job), { statementTimeoutMs: RESOLVE_MS })
       onCommit()
     })
     return jobs.length === JOBS_PER_TURN ? now : null

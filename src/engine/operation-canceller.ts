@@ -5,6 +5,7 @@
 import { openCounter } from '../domain/counters.ts'
 import type { JobStatus } from '../domain/job.ts'
 import { decide, OPEN_STATUSES, type OperationEvent, phaseOf } from '../domain/operation.ts'
+import { clearReadyChunk } from '../store/claims.ts'
 import { CounterDeltas, writeDeltas } from '../store/counters.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { cancellingJobs } from '../store/jobs.ts'
@@ -85,6 +86,8 @@ export function createOperationCancelling(
       const further: typeof round = []
       await oneByOne(round, signal, async ({ job, status, fromPartition }) => {
         const chunk = await database.transaction(tx => cancelChunk(tx, job, massEventOf(status), now, fromPartition))
+        // Whatever ends the job would otherwise do all of it at once. Its gate is closed: nothing claims these any more.
+        await clearReadyChunk(database, job, CHUNK)
         onCommit()
         if (chunk.ended === CHUNK) further.push({ job, status, fromPartition: chunk.nextPartition })
         else if (await hasOpenOperations(database, job)) further.push({ job, status, fromPartition: 0 })

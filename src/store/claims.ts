@@ -168,6 +168,17 @@ export async function freeLiveSlots(db: Queryable, keys: readonly OperationKey[]
   if (keys.length > 0) await db.run(freeSlots, keyArrays(keys))
 }
 
+const clearChunk = statement<unknown, [bigint, number]>(
+  'claims_clear_ready_chunk',
+  `delete from operation_ready
+    where ctid = any(array(select ctid from operation_ready where job = $1 limit $2 for update skip locked))`,
+)
+
+/** Takes at most `limit` operations of a job out of the ready ones; answers how many. */
+export function clearReadyChunk(db: Queryable, job: bigint, limit: number): Promise<number> {
+  return db.count(clearChunk, [job, limit])
+}
+
 const clear = statement<unknown, [bigint]>('claims_clear_ready', 'delete from operation_ready where job = $1')
 
 /** Takes everything of a job out of the ready ones. */

@@ -43,6 +43,8 @@ export interface TransactionOptions {
   signal?: AbortSignal
   /** One snapshot for all statements, read only. Default: each statement sees what is committed before it. */
   snapshot?: boolean
+  /** How long each statement may run, where that grows with what is stored; the database's own time-out unless told. */
+  statementTimeoutMs?: number
 }
 
 export interface StreamOptions {
@@ -103,16 +105,19 @@ function bounded(text: string, timeoutMs: number): pg.QueryConfig {
   return config
 }
 
-function onClient(client: pg.PoolClient): Transaction {
+/** `waitMs`: how long the client itself waits for an answer, where that is not the pool's time. */
+function onClient(client: pg.PoolClient, waitMs?: number): Transaction {
+  const patience = waitMs === undefined ? {} : { query_timeout: waitMs }
   return {
     async run<Row, Params extends readonly unknown[]>({ name, text }: Statement<Row, Params>, params: Params) {
-      return (await client.query<Row & pg.QueryResultRow>({ name, text, values: params.map(bindable) })).rows
+      return (await client.query<Row & pg.QueryResultRow>({ name, text, values: params.map(bindable), ...patience }))
+        .rows
     },
     async count({ name, text }, params) {
-      return (await client.query({ name, text, values: params.map(bindable) })).rowCount ?? 0
+      return (await client.query({ name, text, values: params.map(bindable), ...patience })).rowCount ?? 0
     },
     async query<Row>(fragment: SqlFragment) {
-      return (await client.query<Row & pg.QueryResultRow>(render(fragment))).rows
+      return (await client.query<Row & pg.QueryResultRow>({ ...render(fragment), ...patience })).rows
     },
     async executeSql(text, values) {
       const answers: pg.QueryResult<Record<string, unknown>>[] = [await client.query(text, values)].flat()
@@ -165,12 +170,13 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  async function once<T>(work: (tx: Transaction) => Promise<T>, begin: string): Promise<T> {
+  async function once<T>(work: (tx: Transaction) => Promise<T>, begin: string, timeoutMs?: number): Promise<T> {
     const client = await pool.connect()
     let broken = true
     try {
       await client.query(begin)
-      const result = await work(onClient(client))
+      if (timeoutMs !== undefined) await client.query(`set local statement_timeout = ${Math.trunc(timeoutMs)}`)
+      const result = await work(onClient(client, timeoutMs === undefined ? undefined : timeoutMs + 5_000))
       const { command } = await client.query('commit')
       broken = false
       // The server answers the commit of a failed transaction with a rollback, silently.
@@ -190,13 +196,13 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   async function transaction<T>(
     work: (tx: Transaction) => Promise<T>,
-    { signal, snapshot }: TransactionOptions = {},
+    { signal, snapshot, statementTimeoutMs: timeoutMs }: TransactionOptions = {},
   ): Promise<T> {
     const begin = snapshot ? 'begin isolation level repeatable read read only' : 'begin'
     for (let tried = 1; ; tried++) {
       signal?.throwIfAborted()
       try {
-        return await once(work, begin)
+        return await once(work, begin, timeoutMs)
       } catch (error) {
         if (tried === tries || !isRepeatable(error)) throw error
         options.log.debug({ err: error, tried }, 'a transaction is repeated')

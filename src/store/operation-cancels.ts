@@ -39,7 +39,6 @@ const movedSql = `freed as (
    ), detail as (
      delete from operation_detail d using gone g
       where d.job = g.job and d.partition = g.partition and d.entity = g.entity
-     returning d.*
    ), ended as (
      insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, flow, started_at,
                                   ended_at, parameters, steps, attempts, messages, description)
@@ -48,7 +47,7 @@ const movedSql = `freed as (
        from gone g
        join answers a on a.status = g.status and a.ever_launched = (g.started_at is not null)
        join job j on j.job = g.job
-       left join detail d on d.job = g.job and d.partition = g.partition and d.entity = g.entity
+       left join operation_detail d on d.job = g.job and d.partition = g.partition and d.entity = g.entity
    )
    select g.job, g.status, a.counter, count(*)::int as count, max(g.partition) as "lastPartition",
           max(g.entity) as "lastEntity"
