@@ -1,0 +1,124 @@
+/**
+ * Whole operations per second through everything: a service and the simulator, each a process of its own, one job over a fleet that
+ * acknowledges, tells of one part and ends, over one way at a time. Devices answer at once, so that the service sets the pace.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { type Child, startChild } from '../src/cli/child.ts'
+import type { Flow } from '../src/simulator/options.ts'
+import type { Figures, Measurement } from './figures.ts'
+import { type BenchService, processorSeconds, source, startService } from './processes.ts'
+
+const WITHIN_MS = 300_000
+const JOBS = 3
+
+/** `http` is the asynchronous exchange, in which each message is a request of its own. */
+export function devices(name: string, flow: Flow, least: number, fleet = 5_000): Measurement {
+  return {
+    name,
+    about: `${JOBS} jobs one after the other over ${fleet.toLocaleString('en')} devices of the simulator (${flow})`,
+    targets: { 'operations/s': { least } },
+    async run() {
+      const service = await startService()
+      const children: Child[] = []
+      try {
+        return await measure(service, flow, fleet, children)
+      } finally {
+        for (const child of children.toReversed()) await child.end(10_000)
+        await service.stop()
+      }
+    },
+  }
+}
+
+async function measure(service: BenchService, flow: Flow, fleet: number, children: Child[]): Promise<Figures> {
+  const simulator = await bringUp(service, flow, fleet, children)
+  // A fleet that has just been provisioned has no statistics yet; autovacuum would come in a minute.
+  const database = new pg.Client(service.postgres.url)
+  await database.connect()
+  await database.query('vacuum analyze entity')
+  await database.end()
+  await runJob(service, fleet)
+  const cpu = () => [processorSeconds(service.child.process.pid!), processorSeconds(simulator.process.pid!)] as const
+  const before = cpu()
+  const startedAt = performance.now()
+  for (let job = 0; job < JOBS; job += 1) await runJob(service, fleet)
+  const s = (performance.now() - startedAt) / 1000
+  const after = cpu()
+  const operations = fleet * JOBS
+  return {
+    'operations/s': operations / s,
+    'service, CPU ms per operation': ((after[0] - before[0]) * 1000) / operations,
+    'simulator, CPU ms per operation': ((after[1] - before[1]) * 1000) / operations,
+  }
+}
+
+async function bringUp(
+  { client, apiKey, mqtt }: BenchService,
+  flow: Flow,
+  fleet: number,
+  children: Child[],
+): Promise<Child> {
+  const common = [
+    '--api-key',
+    apiKey,
+    '--url',
+    client.url,
+    '--mqtt',
+    mqtt,
+    '--devices',
+    String(fleet),
+    '--flows',
+    `${flow}=1`,
+  ]
+  const simulator = startChild(
+    source('simulator/main.ts'),
+    [...common, '--hold', '--exit-with-parent', '--latency', '0', '--parts', '1'],
+    {},
+    ['--max-semi-space-size=16'],
+  )
+  children.push(simulator)
+  const { listening } = (await simulator.line(line => 'listening' in line, 60_000)) as { listening: { url: string } }
+  const list = startChild(source('simulator/main.ts'), [
+    ...common,
+    '--list',
+    '--organization',
+    'drover',
+    '--listen-port',
+    new URL(listening.url).port,
+  ])
+  children.push(list)
+  const { entities } = await list.line(line => 'entities' in line, 60_000)
+  const bulk = '/north/v80/provision/organizations/drover/bulk/entities?action=CREATE&flattened=true'
+  await client.request('POST', bulk, { entities })
+  simulator.process.stdin?.write('go\n')
+  await simulator.line(line => 'ready' in line, 120_000)
+  return simulator
+}
+
+async function runJob({ client }: BenchService, fleet: number): Promise<void> {
+  const job = await client.request<{ id: string }>('POST', '/north/v80/operation/jobs', {
+    job: {
+      request: {
+        name: 'REBOOT_EQUIPMENT',
+        parameters: {},
+        active: true,
+        operationParameters: { ackTimeout: 60_000, timeout: 120_000, retries: 0 },
+        target: { append: { tags: ['sim'] } },
+      },
+    },
+  })
+  const until = performance.now() + WITHIN_MS
+  for (;;) {
+    const { report } = (await client.request<{
+      report: { summary: { status: string; finished: { successful: number } } }
+    }>('GET', `/north/v80/operation/jobs/${job!.id}`))!
+    const { status, finished } = report.summary
+    if (status === 'FINISHED' && finished.successful === fleet) return
+    if (status.startsWith('FINISHED') || performance.now() > until) {
+      throw new Error(`the job is ${status} with ${finished.successful} of ${fleet} successful`)
+    }
+    await sleep(20)
+  }
+}

@@ -1,0 +1,84 @@
+/** What a measurement says: named figures of several runs, as a median with its spread, in a table, as JSON, and as a page. */
+
+/** One run's figures, by name; names carry their unit. */
+export type Figures = Readonly<Record<string, number>>
+
+/** A measurement: what it is called, and how one run is done. */
+export interface Measurement {
+  readonly name: string
+  /** one sentence for the page */
+  readonly about: string
+  run(): Promise<Figures>
+  /** what must be reached, by figure */
+  readonly targets?: Readonly<Record<string, { readonly least?: number; readonly most?: number }>>
+  /** fewer runs where one takes minutes */
+  readonly runs?: number
+}
+
+/** A figure over all runs. */
+export interface Figure {
+  readonly measurement: string
+  readonly figure: string
+  readonly median: number
+  readonly least: number
+  readonly most: number
+  readonly runs: number
+  /** as asked, and whether the median reaches it; absent where nothing is asked */
+  readonly target?: string
+  readonly reached?: boolean
+}
+
+/** The middle value, or the mean of the two. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}
+
+/** The value that a share of the others do not exceed. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
+}
+
+/** Sums runs up. */
+export function summarize({ name, targets = {} }: Measurement, runs: readonly Figures[]): Figure[] {
+  return Object.keys(runs[0] ?? {}).map(figure => {
+    const values = runs.map(run => run[figure]!)
+    const { least, most } = targets[figure] ?? {}
+    const middle = median(values)
+    return {
+      measurement: name,
+      figure,
+      median: middle,
+      least: Math.min(...values),
+      most: Math.max(...values),
+      runs: runs.length,
+      ...(least !== undefined && { target: `≥ ${shown(least)}`, reached: middle >= least }),
+      ...(most !== undefined && { target: `≤ ${shown(most)}`, reached: middle <= most }),
+    }
+  })
+}
+
+/** A number as a reader wants it: three digits where it is small. */
+export function shown(value: number): string {
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2
+  return value.toLocaleString('en', { maximumFractionDigits: digits })
+}
+
+/** The figures as a table in Markdown, which a terminal shows as well. */
+export function table(figures: readonly Figure[]): string {
+  const rows = figures.map(each => [
+    each.measurement,
+    each.figure,
+    shown(each.median),
+    `${shown(each.least)} to ${shown(each.most)}`,
+    String(each.runs),
+    each.target ?? '',
+    each.reached === undefined ? '' : each.reached ? 'yes' : 'no',
+  ])
+  const head = ['name', 'figure', 'median', 'spread', 'runs', 'target', 'reached']
+  const widths = head.map((title, i) => Math.max(title.length, ...rows.map(row => row[i]!.length)))
+  const line = (cells: readonly string[]) => `| ${cells.map((cell, i) => cell.padEnd(widths[i]!)).join(' | ')} |`
+  return [line(head), line(widths.map(width => '-'.repeat(width))), ...rows.map(line)].join('\n')
+}

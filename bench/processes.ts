@@ -1,0 +1,58 @@
+/** A service as a process of its own, and a look at what it takes. Linux only: processor time and memory are the kernel's figures. */
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { type Child, startChild } from '../src/cli/child.ts'
+import { type Client, createClient } from '../src/cli/client.ts'
+import { type BenchPostgres, startPostgres } from './postgres.ts'
+
+export interface BenchService {
+  readonly postgres: BenchPostgres
+  readonly child: Child
+  readonly client: Client
+  readonly apiKey: string
+  readonly mqtt: string
+  stop(): Promise<void>
+}
+
+export const source = (name: string) => path.join(import.meta.dirname, '..', 'src', name)
+
+const START_MS = 60_000
+
+/** Starts a service on a PostgreSQL of its own. */
+export async function startService(): Promise<BenchService> {
+  const postgres = await startPostgres()
+  const apiKey = randomBytes(24).toString('base64url')
+  const child = startChild(source('main.ts'), [], {
+    DATABASE_URL: postgres.url,
+    DROVER_HOST: '127.0.0.1',
+    DROVER_PORT: '0',
+    DROVER_MQTT_PORT: '0',
+    DROVER_ADMIN_API_KEY: apiKey,
+    DROVER_LOG_LEVEL: 'info',
+  })
+  const stop = async () => {
+    await child.end(10_000)
+    await postgres.stop()
+  }
+  try {
+    const ready = await child.line(line => line.msg === 'ready', START_MS)
+    const client = createClient(String(ready.url), apiKey)
+    return { postgres, child, client, apiKey, mqtt: `mqtt://127.0.0.1:${ready.mqttPort}`, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Seconds of processor time that a process has taken. */
+export function processorSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+/** Resident memory of a process, in MB. */
+export function residentMb(pid: number): number {
+  const [, kilobytes] = /VmRSS:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kilobytes) / 1024
+}
