@@ -258,7 +258,6 @@ async function northParts(parts: Shared): Promise<NorthParts> {
     now,
     nextNumber,
     findType,
-    judgeParameters: judgeByType(database),
     onCommit: engine.wake,
   }
   const makeKey = () => {
@@ -322,13 +321,7 @@ async function findType(db: Queryable, organization: number, name: string): Prom
     name,
     profiles: type.profiles ?? null,
     applicability: { resourceTypes: type.applicableTo, models: modelNames(type.models) },
-  }
-}
-
-function judgeByType(database: Database) {
-  return async (organization: number, name: string, parameters: Readonly<Record<string, unknown>>) => {
-    const type = await readOperationType(database, organization, name)
-    return type ? judgeParameters(type, parameters) : { ...parameters }
+    judgeParameters: parameters => judgeParameters(type, parameters),
   }
 }
 

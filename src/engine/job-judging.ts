@@ -14,16 +14,12 @@ export interface ExecutableType {
   readonly name: string
   readonly profiles: readonly string[] | null
   readonly applicability: Applicability
+  /** validates parameters and fills in defaults; throws a DroverError that names the fields */
+  judgeParameters(parameters: Readonly<Record<string, unknown>>): Record<string, unknown>
 }
 
 export interface JobJudgingParts {
   readonly findType: (db: Transaction, organization: number, name: string) => Promise<ExecutableType | undefined>
-  /** validates and fills in defaults; throws a DroverError that names the fields */
-  readonly judgeParameters: (
-    organization: number,
-    name: string,
-    parameters: Readonly<Record<string, unknown>>,
-  ) => Promise<Record<string, unknown>>
   /** throws a DroverError where a filter is wrong */
   readonly compile: FilterCompiler
 }
@@ -32,7 +28,7 @@ export interface JobJudging {
   /** The operation type of a name; throws where there is none, or where the caller may not run it. */
   executable(tx: Transaction, caller: Caller, name: string): Promise<ExecutableType>
   /** The request with its parameters judged and completed; throws where they, or the filter, do not suit. */
-  judged(tx: Transaction, caller: Caller, request: JobRequest): Promise<JobRequest>
+  judged(tx: Transaction, caller: Caller, type: ExecutableType, request: JobRequest): Promise<JobRequest>
 }
 
 export function createJobJudging(parts: JobJudgingParts): JobJudging {
@@ -43,17 +39,21 @@ export function createJobJudging(parts: JobJudgingParts): JobJudging {
     return type
   }
 
-  async function judged(tx: Transaction, caller: Caller, request: JobRequest): Promise<JobRequest> {
-    const judge = (own: Readonly<Record<string, unknown>>) =>
-      parts.judgeParameters(caller.organization, request.name, own)
+  async function judged(
+    tx: Transaction,
+    caller: Caller,
+    type: ExecutableType,
+    request: JobRequest,
+  ): Promise<JobRequest> {
     const { append } = request.target
     const filter = append?.filter ?? request.target.filter
     if (filter) await parts.compile(tx, caller.organization, filter)
-    const parameters = await judge(request.parameters)
+    const parameters = type.judgeParameters(request.parameters)
     if (!append?.entitiesWithParameters) return { ...request, parameters }
-    const entitiesWithParameters = await Promise.all(
-      append.entitiesWithParameters.map(async each => ({ id: each.id, parameters: await judge(each.parameters) })),
-    )
+    const entitiesWithParameters = append.entitiesWithParameters.map(each => ({
+      id: each.id,
+      parameters: type.judgeParameters(each.parameters),
+    }))
     return { ...request, parameters, target: { ...request.target, append: { ...append, entitiesWithParameters } } }
   }
 

@@ -74,7 +74,7 @@ export function createJobs(parts: JobsParts): Jobs {
         await keepIdempotent(tx, caller, idempotencyKey, requestHash ?? '', number, at)
       }
       const type = await executable(tx, caller, asked.name)
-      const request = await judged(tx, caller, asked)
+      const request = await judged(tx, caller, type, asked)
       await store(tx, newJob(number, caller, request, null, at), request.active, type, at)
       return number
     })
@@ -146,7 +146,7 @@ export function createJobs(parts: JobsParts): Jobs {
       const type = await executable(tx, caller, job.name)
       if (target.remove) await removeTargets(tx, job, target.remove)
       if (target.append) {
-        const judgedRequest = await judged(tx, caller, { ...job.request, target: { append: target.append } })
+        const judgedRequest = await judged(tx, caller, type, { ...job.request, target: { append: target.append } })
         const append = judgedRequest.target.append!
         await addListed(tx, job, append, type.applicability)
         job.unresolved = [...job.unresolved, ...unresolvedOf(append, job.request.resourceType)]

@@ -64,7 +64,7 @@ export function createPlanner(parts: PlannerParts): Planner {
 
   async function plan(tx: Transaction, caller: Caller, asked: JobRequest, at: Date): Promise<JobPlan> {
     const type = await executable(tx, caller, asked.name)
-    const request = await judged(tx, caller, asked)
+    const request = await judged(tx, caller, type, asked)
     const job = newJob(0n, caller, request, null, at)
     const schedule = scheduleOf(job)
     judgeStop(job, at)

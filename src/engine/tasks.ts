@@ -46,7 +46,7 @@ export function decideTaskOrRefuse(state: TaskState, event: TaskEvent): TaskStat
 }
 
 export function createTasks(parts: TasksParts): Tasks {
-  const { database, now, nextNumber, findType, judgeParameters, compile, onCommit } = parts
+  const { database, now, nextNumber, findType, compile, onCommit } = parts
 
   async function judged(
     tx: Transaction,
@@ -58,7 +58,7 @@ export function createTasks(parts: TasksParts): Tasks {
     if (!mayExecute(caller.profile, type.profiles)) throw new DroverError('forbidden')
     const filter = request.target.append?.filter ?? request.target.filter
     if (filter) await compile(tx, caller.organization, filter)
-    return { ...request, parameters: await judgeParameters(caller.organization, request.name, request.parameters) }
+    return { ...request, parameters: type.judgeParameters(request.parameters) }
   }
 
   async function locked(tx: Transaction, caller: Caller, id: string): Promise<TaskRow> {

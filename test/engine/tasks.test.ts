@@ -31,8 +31,8 @@ async function stand() {
       name,
       profiles: null,
       applicability: { resourceTypes: ['entity.device'], models: [] },
+      judgeParameters: own => ({ ...own }),
     }),
-    judgeParameters: async (_organization, _name, parameters) => ({ ...parameters }),
     onCommit: bench.engine.wake,
   })
   const schedule = (json: object): TaskSchedule['source'] => {

@@ -137,8 +137,8 @@ export async function createWorkbench(
     nextNumber,
     notices,
     settling: engine.settling,
-    findType: (_tx, _organization, name) => Promise.resolve({ name, profiles: null, applicability }),
-    judgeParameters: (_organization, _name, parameters) => Promise.resolve({ ...parameters }),
+    findType: (_tx, _organization, name) =>
+      Promise.resolve({ name, profiles: null, applicability, judgeParameters: own => ({ ...own }) }),
     compile: () => Promise.resolve(sql`true`),
     cancelAtOnceMax,
     onCommit: engine.wake,

@@ -104,8 +104,8 @@ describe('a year of tasks', () => {
           name,
           profiles: null,
           applicability: { resourceTypes: ['entity.device'], models: [] },
+          judgeParameters: own => ({ ...own }),
         }),
-        judgeParameters: async (_organization, _name, parameters) => ({ ...parameters }),
         onCommit: bench.engine.wake,
       })
       const schedules = new Map(

@@ -14,8 +14,8 @@ const applicability = { resourceTypes: ['entity.device'], models: [] }
 const planner = createPlanner({
   database,
   now: () => bench.clock.now(),
-  findType: (_tx, _organization, name) => Promise.resolve({ name, profiles: null, applicability }),
-  judgeParameters: (_organization, _name, parameters) => Promise.resolve({ ...parameters }),
+  findType: (_tx, _organization, name) =>
+    Promise.resolve({ name, profiles: null, applicability, judgeParameters: own => ({ ...own }) }),
   compile: () => Promise.resolve(sql`true`),
 })
 const rules = {

@@ -29,8 +29,8 @@ const tasks = createTasks({
   database,
   now,
   nextNumber: workbench.nextNumber,
-  findType: (_tx, _organization, name) => Promise.resolve({ name, profiles: null, applicability }),
-  judgeParameters: (_organization, _name, parameters) => Promise.resolve({ ...parameters }),
+  findType: (_tx, _organization, name) =>
+    Promise.resolve({ name, profiles: null, applicability, judgeParameters: own => ({ ...own }) }),
   onCommit: workbench.engine.wake,
 })
 const parts = { database, tasks, rules, now, jobs: workbench.jobs }
