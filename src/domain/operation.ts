@@ -215,11 +215,6 @@ export function decide(phase: OperationPhase, event: OperationEvent, deviceResul
   return { phase: to, status, effects, result: deviceResult, counter }
 }
 
-/** Whether a lifecycle row exists: guards and tests ask before they decide. */
-export function hasRow(phase: OperationPhase, event: OperationEvent): boolean {
-  return ROWS.has(`${phase} ${event}`)
-}
-
 /** The phases in which an operation is open, in lifecycle order. */
 export const OPEN_PHASES: readonly OperationPhase[] = OPEN
 

@@ -3,7 +3,7 @@
  * transaction. Refuses to count: the store counts exactly.
  */
 import { ERRORS } from '../domain/errors.ts'
-import { decideJob, FINAL_JOB_STATUSES, type JobStatus } from '../domain/job.ts'
+import { decideJob, type JobStatus } from '../domain/job.ts'
 import { clearReady } from '../store/claims.ts'
 import type { Transaction } from '../store/database.ts'
 import { countEndedResults } from '../store/ended-operations.ts'
@@ -18,11 +18,6 @@ export interface JobNotices {
 export interface JobSettling {
   /** Ends those of the jobs that are under way and have nothing open left; answers them. */
   settle(tx: Transaction, jobs: readonly bigint[], now: Date): Promise<StoredJob[]>
-}
-
-/** Whether a job's status is final. */
-export function isFinalJob(status: JobStatus): boolean {
-  return (FINAL_JOB_STATUSES as readonly JobStatus[]).includes(status)
 }
 
 export function createJobSettling(notices: JobNotices): JobSettling {
