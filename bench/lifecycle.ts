@@ -86,8 +86,8 @@ async function engineRun(database: Database, operations: number): Promise<{ perS
     nextNumber,
     notices,
     settling: engine.settling,
-    findType: (_tx, _organization, name) => Promise.resolve({ name, profiles: null, applicability }),
-    judgeParameters: (_organization, _name, parameters) => Promise.resolve({ ...parameters }),
+    findType: (_tx, _organization, name) =>
+      Promise.resolve({ name, profiles: null, applicability, judgeParameters: own => ({ ...own }) }),
     compile: () => Promise.resolve(sql`true`),
     cancelAtOnceMax: 10_000,
     onCommit: engine.wake,

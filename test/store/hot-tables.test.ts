@@ -26,6 +26,7 @@ const OVER_ALL_PARTITIONS = new Set([
   'claims_launching_jobs',
   'claims_first_ready',
   'claims_clear_ready',
+  'claims_clear_ready_chunk',
   'counters_recount',
   'ended_operations_count_results',
   'operation_cancels_any_open',
