@@ -7,7 +7,7 @@ import type { Queryable } from './database.ts'
 import type { DeviceNumbers } from './operation-devices.ts'
 import { statement } from './statement.ts'
 
-// The key leads with the place, so that this looks through the job's index: some 50 ms for a million ready operations.
+// The key leads with the place, so that this looks through the job's index.
 const place = statement<{ place: number }, [bigint, number, bigint]>(
   'operation_explaining_place',
   'select min(place) as place from operation_ready where job = $1 and partition = $2 and entity = $3',
