@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
-import { embeddedLink, mqttConnector } from './connectors/mqtt.ts'
+import { embeddedLink, type MqttLink, mqttConnector } from './connectors/mqtt.ts'
 import { type KeptMqttClient, keepMqttClient } from './connectors/mqtt-client.ts'
 import { externalLink } from './connectors/mqtt-link.ts'
 import type { Connector } from './engine/connector.ts'
@@ -14,6 +14,8 @@ import type { SouthParts } from './south/parts.ts'
 
 export interface Mqtt {
   readonly connector: Connector
+  /** for who prepares payloads of its own */
+  readonly link: MqttLink
   /** Lets devices in, where this process is a south; answers the port of the embedded broker, null without one. */
   open(parts: SouthParts): Promise<number | null>
   /** ends the connections of devices whose keys were ended, or that are gone */
@@ -37,8 +39,10 @@ type MqttParts = Parameters<typeof createMqtt>[0]
 
 function embeddedMqtt({ config, node }: MqttParts): Mqtt {
   let broker: MqttBroker | undefined
+  const link = embeddedLink(() => broker)
   return {
-    connector: mqttConnector(embeddedLink(() => broker)),
+    link,
+    connector: mqttConnector(link),
     async open(parts) {
       if (!config.roles.includes('south')) return null
       broker = await openMqttBroker(parts, { node: String(node), host: config.host, port: config.mqttPort })
@@ -53,8 +57,10 @@ function embeddedMqtt({ config, node }: MqttParts): Mqtt {
 function externalMqtt({ config, log, node, names }: MqttParts, url: string): Mqtt {
   let kept: KeptMqttClient | undefined
   let subscriber: MqttSubscriber | undefined
+  const link = externalLink({ live: () => kept?.live() })
   return {
-    connector: mqttConnector(externalLink({ live: () => kept?.live() })),
+    link,
+    connector: mqttConnector(link),
     async open(parts) {
       if (config.roles.includes('south')) {
         subscriber = mqttSubscriber(parts, deviceId => names.find(deviceId), { node: String(node) })

@@ -8,6 +8,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { addressRules } from './connectors/address-guard.ts'
+import { functionConnector } from './connectors/function.ts'
+import { functionPool } from './connectors/function-pool.ts'
 import { httpConnector } from './connectors/http.ts'
 import { httpHosts } from './connectors/http-hosts.ts'
 import { readParameters } from './contract/device-parameters.ts'
@@ -19,6 +21,7 @@ import { createAudit } from './engine/audit.ts'
 import { type DatabaseClock, databaseClock } from './engine/clock.ts'
 import { closeEntities, closeOrganization, closeType } from './engine/closing.ts'
 import { createCollection } from './engine/collection.ts'
+import { type ConnectorFunctions, createConnectorFunctions } from './engine/connector-functions.ts'
 import { createDatastreams } from './engine/datastreams.ts'
 import { createDeviceAccess } from './engine/device-access.ts'
 import { createDeviceNames, type DeviceNames } from './engine/device-names.ts'
@@ -131,6 +134,16 @@ async function build(
   })
   const mqtt = createMqtt({ config, log, node, names })
   atStop(() => mqtt.close())
+  const pool = functionPool()
+  atStop(() => pool.stop())
+  const connectorFunctions = createConnectorFunctions({ database, clock, run: pool.run })
+  const functions = functionConnector({
+    hosts,
+    link: mqtt.link,
+    run: pool.run,
+    sourceOf: connectorFunctions.sourceOf,
+    urlTemplate: config.deviceUrlTemplate,
+  })
   const engine = createEngine({
     database,
     clock,
@@ -138,7 +151,7 @@ async function build(
     node,
     nodeName: hostname(),
     roles: config.roles,
-    connectors: [httpConnector(hosts, config.deviceUrlTemplate), mqtt.connector],
+    connectors: [httpConnector(hosts, config.deviceUrlTemplate), mqtt.connector, functions],
     notices: deliveries.notices,
     nextNumber,
     openKey: sealed => seal.open(sealed),
@@ -166,6 +179,7 @@ async function build(
     deviceAccess,
     names,
     mqtt,
+    connectorFunctions,
     deliveries,
     metrics,
   }
@@ -199,6 +213,7 @@ type Shared = {
   readonly deviceAccess: ReturnType<typeof createDeviceAccess>
   readonly names: DeviceNames
   readonly mqtt: Mqtt
+  readonly connectorFunctions: ConnectorFunctions
   readonly deliveries: Deliveries
   readonly metrics: Metrics
 }
@@ -218,13 +233,14 @@ async function databaseUrl(
   return embedded.url
 }
 
-function southOf({ database, clock, log, engine, deviceAccess, metrics }: Shared): SouthParts {
+function southOf({ database, clock, log, engine, deviceAccess, connectorFunctions, metrics }: Shared): SouthParts {
   return {
     access: deviceAccess,
     answers: engine.answers,
     pending: engine.pending,
     presence: engine.presence,
     collection: createCollection({ database, clock, datastreams: createDatastreams(database) }),
+    functions: connectorFunctions,
     count: metrics.countRefusal,
     log,
   }
@@ -244,6 +260,7 @@ async function northParts(parts: Shared): Promise<NorthParts> {
     deviceAccess,
     names,
     mqtt,
+    connectorFunctions,
     deliveries,
   } = parts
   const privateKey =
@@ -271,6 +288,7 @@ async function northParts(parts: Shared): Promise<NorthParts> {
     organizations,
     apiKeys: config.northApiKeys,
     audit: createAudit({ database, now }),
+    connectorFunctions,
     operationTypes: createOperationTypes({ database, now, closeType, onCommit: engine.wake }),
     users: createUsers({ database, now, seal, passwords, access }),
     entities: createEntities({

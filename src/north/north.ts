@@ -9,6 +9,7 @@ import { auditRoutes } from './audit.ts'
 import { auditRequests } from './audited.ts'
 import { type AuthenticationParts, authenticate } from './authentication.ts'
 import { type BulkRoutesParts, bulkRoutes } from './bulk-entities.ts'
+import { type ConnectorFunctionRoutesParts, connectorFunctionRoutes } from './connector-functions.ts'
 import { dataModelRoutes } from './data-models.ts'
 import { type DeliveryRoutesParts, deliveryRoutes } from './deliveries.ts'
 import { type EntityRoutesParts, entityRoutes } from './entities.ts'
@@ -39,6 +40,7 @@ export interface NorthParts
     JobRoutesParts,
     TaskRoutesParts,
     DeliveryRoutesParts,
+    ConnectorFunctionRoutesParts,
     PlanRoutesParts,
     WhyRoutesParts,
     VerifyRoutesParts {
@@ -50,6 +52,7 @@ function nouns(app: FastifyInstance, parts: NorthParts): void {
   userRoutes(app, parts)
   organizationRoutes(app, parts)
   operationTypeRoutes(app, parts)
+  connectorFunctionRoutes(app, parts)
   auditRoutes(app, parts)
   entityRoutes(app, parts)
   bulkRoutes(app, parts)

@@ -9,6 +9,7 @@ import { readCollectDmm, readCollectIot } from '../contract/device-collect.ts'
 import { reportIn } from '../contract/device-exchange.ts'
 import { parseDeviceJson, type Reading } from '../contract/reading.ts'
 import { DroverError, type ErrorKind } from '../domain/errors.ts'
+import { takeOwnMessage } from './own-messages.ts'
 import type { SouthDevice, SouthParts } from './parts.ts'
 
 /** What a device may publish. */
@@ -47,18 +48,27 @@ export function mqttMessageTaker(parts: SouthParts): (message: MqttMessage, sign
       if (reachable) await presence.connected(device, connection)
       else await presence.seen(device)
     } else if (kind === 'response') {
-      const text = textOf(payload)
-      const response = readable(parseDeviceResponse(text), device, kind)
-      if (response === undefined) return
-      const { organization, deviceId, partition, entity } = device
-      const answer = await answers.submit({ ...reportIn(response, text), organization, deviceId, partition, entity })
-      if (answer === 'unknown') count('unknown-operation')
+      await takeResponse(device, payload)
     } else if (kind === 'iot') {
       const message = readable(readJson(payload, readCollectIot), device, kind)
       if (message !== undefined) await collection.iot(device, message)
     } else {
       const message = readable(readJson(payload, readCollectDmm), device, kind)
       if (message !== undefined) await collection.dmm(device, message)
+    }
+  }
+
+  /** A response as it stands in the contract, else as a function of the organization reads it. */
+  async function takeResponse(device: SouthDevice, payload: Uint8Array): Promise<void> {
+    const text = new TextDecoder().decode(payload)
+    const reading = parseDeviceResponse(text)
+    if (reading.ok) {
+      const { organization, deviceId, partition, entity } = device
+      const report = reportIn(reading.value, text)
+      const answer = await answers.submit({ ...report, organization, deviceId, partition, entity })
+      if (answer === 'unknown') count('unknown-operation')
+    } else if ((await takeOwnMessage(parts, device, { via: 'mqtt', bytes: payload })) === 'unread') {
+      readable(reading, device, 'response')
     }
   }
 
@@ -85,10 +95,6 @@ export function mqttMessageTaker(parts: SouthParts): (message: MqttMessage, sign
       }
     }
   }
-}
-
-function textOf(payload: Uint8Array): string {
-  return new TextDecoder().decode(payload)
 }
 
 function readJson<T>(payload: Uint8Array, reader: (message: unknown) => Reading<T>): Reading<T> {

@@ -4,6 +4,7 @@
 import type { Logger } from 'pino'
 import type { CollectDmm, CollectIot } from '../contract/device-collect.ts'
 import type { DeviceMessage, OperationRequest } from '../engine/connector.ts'
+import type { OwnMessage } from '../engine/connector-functions.ts'
 
 /** A device whose credentials were accepted. */
 export interface SouthDevice {
@@ -47,6 +48,11 @@ export interface SouthParts {
     /** both resolve after the commit */
     iot(device: SouthDevice, message: CollectIot): Promise<void>
     dmm(device: SouthDevice, message: CollectDmm): Promise<void>
+  }
+  /** reads messages of a device's own format by the functions of its organization */
+  readonly functions: {
+    /** what the function gave; undefined where no function reads it. Rejects with a DroverError where it fails on the message */
+    respond(device: SouthDevice, message: OwnMessage): Promise<unknown>
   }
   readonly count: (refusal: SouthRefusal) => void
   readonly log: Logger

@@ -9,6 +9,7 @@ import { CollectDmmMessage, CollectIotMessage, readCollectDmm, readCollectIot } 
 import { reportIn, requestMessage } from '../contract/device-exchange.ts'
 import { parseDeviceJson, type Reading } from '../contract/reading.ts'
 import { DroverError } from '../domain/errors.ts'
+import { takeOwnMessage } from './own-messages.ts'
 import type { SouthDevice, SouthParts } from './parts.ts'
 import { heldPolls, readWait } from './polls.ts'
 
@@ -59,6 +60,7 @@ export async function south(
   const { access, answers, pending, presence, collection, count, log } = parts
   const { bodyBytesMax = 1_048_576, pollsMax = 10_000 } = settings
   const devices = new WeakMap<FastifyRequest, SouthDevice>()
+  const contentTypes = new WeakMap<FastifyRequest, string>()
   const polls = heldPolls(pollsMax)
 
   server.removeAllContentTypeParsers()
@@ -75,6 +77,8 @@ export async function south(
       throw new DroverError('unauthorized')
     }
     devices.set(request, device)
+    const contentType = request.headers['content-type']
+    if (contentType !== undefined) contentTypes.set(request, contentType)
     // Every body is read as JSON whatever its type says, also where it says nothing that is a type.
     request.headers['content-type'] = 'application/json'
   })
@@ -154,6 +158,26 @@ export async function south(
   server.post('/devices/:deviceId/collect/dmm', { schema: dmm, validatorCompiler }, async (request, reply) => {
     await collection.dmm(deviceOf(request), accepted(readCollectDmm(messageOf(request))))
     return created(reply)
+  })
+
+  server.post<{ Params: { route: string } }>('/devices/:deviceId/:route', async (request, reply) => {
+    const device = deviceOf(request)
+    const { route } = request.params
+    const contentType = contentTypes.get(request)
+    const message = {
+      via: 'http',
+      route,
+      bytes: bodyOf(request),
+      ...(contentType !== undefined && { contentType }),
+    } as const
+    const answer = await takeOwnMessage(parts, device, message).catch((error: unknown) => {
+      if (error instanceof DroverError && error.entry.kind === 'invalid') count('unreadable-message')
+      throw error
+    })
+    if (answer === 'unread') throw new DroverError('unknown', [{ name: 'path', value: route }])
+    if (answer === 'unknown') throw new DroverError('unknown', [{ name: 'operation.response.id' }])
+    noteSeen(device)
+    return reply.status(200).send()
   })
 }
 

@@ -348,6 +348,20 @@ describe('a message of a device', () => {
     expect(house.messages.all).toHaveLength(1)
   })
 
+  test('in its own format is taken as what the function of its device makes of it', async () => {
+    const { port } = await open()
+    const client = await connect(port, 'pump-1')
+    const asked: unknown[] = []
+    house.onOwnMessage = async (_device, message) => {
+      asked.push(message)
+      return { id: 'op-1', resultCode: 'SUCCESSFUL' }
+    }
+    await publish(client, 'odm/response/pump-1', 'REF=1;OK')
+    expect(asked).toEqual([{ via: 'mqtt', body: 'REF=1;OK' }])
+    expect(house.messages.all).toMatchObject([{ operationId: 'op-1', resultCode: 'SUCCESSFUL', raw: 'REF=1;OK' }])
+    expect(house.refusals.all).toEqual([])
+  })
+
   test('with collected data reaches the collection', async () => {
     const { port } = await open()
     const client = await connect(port, 'pump-1')

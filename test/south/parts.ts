@@ -1,5 +1,6 @@
 /** The parts of the house behind the south door, as tests stand them in: they note what they are told and answer as told. */
 import type { DeviceMessage, OperationRequest } from '../../src/engine/connector.ts'
+import type { OwnMessage } from '../../src/engine/connector-functions.ts'
 import type { SouthDevice, SouthParts } from '../../src/south/parts.ts'
 import { silentLog } from '../database.ts'
 
@@ -48,6 +49,7 @@ export interface StandIns {
   onSubmit: (message: DeviceMessage) => Promise<'taken' | 'unknown'>
   onTake: (device: SouthDevice, waitMs: number, signal: AbortSignal) => Promise<OperationRequest | undefined>
   onPresence: () => Promise<void>
+  onOwnMessage: (device: SouthDevice, message: OwnMessage) => Promise<unknown>
   onAuthenticate: (deviceId: string, key: string) => Promise<SouthDevice | undefined>
 }
 
@@ -67,6 +69,7 @@ export function standIns(): StandIns {
     onSubmit: async () => 'taken',
     onTake: async () => undefined,
     onPresence: async () => {},
+    onOwnMessage: async () => undefined,
     onAuthenticate: async (deviceId, key) => (key === `key-of-${deviceId}` ? device(deviceId) : undefined),
     parts: {
       access: { authenticate: (deviceId, key) => made.onAuthenticate(deviceId, key) },
@@ -104,6 +107,7 @@ export function standIns(): StandIns {
           collected.add({ deviceId, dmm: message })
         },
       },
+      functions: { respond: (asking, message) => made.onOwnMessage(asking, message) },
       count: refusal => refusals.add(refusal),
       log: silentLog,
     },

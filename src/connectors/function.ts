@@ -1,0 +1,139 @@
+/**
+ * The way out to devices that speak a language of their own: a function of their organization turns an operation into an HTTP request,
+ * an MQTT payload or a result, and the device's answer into a response. It sends; the function only says what.
+ */
+import { type DeviceResponse, readDeviceResponse } from '../contract/device.ts'
+import { reportIn } from '../contract/device-exchange.ts'
+import { type FunctionHttp, readFunctionRequest, readFunctionResponses } from '../contract/function-answer.ts'
+import { parseDeviceJson } from '../contract/reading.ts'
+import type { FunctionCall, FunctionOutcome } from '../domain/connector-function.ts'
+import type { Connector, DeviceMessage, OperationRequest, SendReport } from '../engine/connector.ts'
+import { DEVICE_URL_TEMPLATE, deviceUrl } from './device-url.ts'
+import type { HttpRequest, HttpWord } from './http-exchange.ts'
+import type { HttpHosts } from './http-hosts.ts'
+import type { MqttLink } from './mqtt.ts'
+
+export interface FunctionConnectorParts {
+  readonly hosts: HttpHosts
+  readonly link: MqttLink
+  /** runs a call in the interpreter; never rejects */
+  readonly run: (organization: number, call: FunctionCall) => Promise<FunctionOutcome>
+  /** the source of a function as it is now; undefined where there is none of that name */
+  readonly sourceOf: (organization: number, name: string) => Promise<string | undefined>
+  readonly urlTemplate?: string
+  /** requests that are being prepared at once */
+  readonly underWayMax?: number
+}
+
+type Tell = (report: SendReport) => void
+
+/** Makes the connector. Serves: What the service does (5). */
+export function functionConnector(parts: FunctionConnectorParts): Connector {
+  const { hosts, link, run, sourceOf, urlTemplate = DEVICE_URL_TEMPLATE, underWayMax = 500 } = parts
+  const underWay = new Set<Promise<void>>()
+  let stopping = false
+  let stopped = false
+
+  async function begin(request: OperationRequest, tell: Tell): Promise<void> {
+    const { organization, functionName = '' } = request.device
+    const source = await sourceOf(organization, functionName)
+    if (source === undefined) {
+      return tell({ seen: 'deviceRefused', description: `there is no connector function ${functionName}` })
+    }
+    const outcome = await run(organization, { source, part: 'request', arguments: argumentsOf(request) })
+    if (!outcome.ok) {
+      if (outcome.fault === 'busy') return tell({ seen: 'notSent' })
+      return tell(failed(functionName, outcome.description))
+    }
+    const reading = readFunctionRequest(outcome.value, request.id)
+    if (!reading.ok) return tell(failed(functionName, `what it gives: ${reading.field} ${reading.reason}`))
+    const asked = reading.value
+    if (asked.way === 'result') return tell({ seen: 'answered', message: messageOf([asked.response], request) })
+    if (asked.way === 'http') return sendHttp(request, source, asked.http, tell)
+    tell({ seen: await link.hand(request.device, Buffer.from(asked.payload), request.exchangeMs) })
+  }
+
+  function sendHttp(request: OperationRequest, source: string, http: FunctionHttp, tell: Tell): void {
+    const { device, exchangeMs } = request
+    const target = deviceUrl(http.url === undefined ? device : { ...device, url: http.url }, urlTemplate)
+    if ('fault' in target) {
+      tell({ seen: 'unreachable', description: target.fault })
+      return
+    }
+    const { method, body, headers } = http
+    // The key of the device goes to where the device is, and nowhere that a function names.
+    const key = http.url === undefined && device.apiKey !== undefined ? { 'x-apikey': device.apiKey } : {}
+    const outgoing: HttpRequest = { url: target.url, method, body, headers: { ...key, ...headers }, exchangeMs }
+    hosts.send(outgoing, word => {
+      if (word.seen !== 'accepted') tell(word)
+      else track(answered(request, source, word).then(message => tell({ seen: 'answered', message })))
+    })
+  }
+
+  /** What the device answered, by the function where it reads answers; what cannot be read acknowledges. */
+  async function answered(
+    request: OperationRequest,
+    source: string,
+    { status, body = '' }: HttpWord & { seen: 'accepted' },
+  ): Promise<DeviceMessage> {
+    const { organization } = request.device
+    const parsed = parseDeviceJson(body)
+    const said = { via: 'http', operationId: request.id, status, body, ...(parsed.ok && { json: parsed.value }) }
+    const outcome = await run(organization, { source, part: 'response', arguments: [said, deviceOf(request)] })
+    if (outcome.ok) {
+      const responses = readFunctionResponses(outcome.value, request.id)
+      return messageOf(responses.ok ? responses.value : [], request)
+    }
+    const response = outcome.fault === 'missing' && parsed.ok ? readDeviceResponse(parsed.value, request.id) : undefined
+    return messageOf(response?.ok ? [response.value] : [], request)
+  }
+
+  function track(work: Promise<void>): void {
+    underWay.add(work)
+    work.finally(() => underWay.delete(work)).catch(() => {})
+  }
+
+  return {
+    flow: 'function',
+    capacity: () => (stopping ? 0 : Math.max(0, underWayMax - underWay.size)),
+    send(requests, report) {
+      for (const request of requests) {
+        const tell = (told: SendReport) => {
+          if (!stopped) report(request, told)
+        }
+        if (stopping) tell({ seen: 'notSent' })
+        else track(begin(request, tell).catch(() => tell({ seen: 'notSent' })))
+      }
+    },
+    async stop(graceMs) {
+      stopping = true
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const over = setTimeout(resolve, graceMs)
+      await Promise.race([Promise.all(underWay), promise])
+      clearTimeout(over)
+      stopped = true
+    },
+  }
+}
+
+function argumentsOf(request: OperationRequest): readonly unknown[] {
+  const { id, name, parameters, launchedAt: timestamp, entityId } = request
+  return [{ id, name, parameters, timestamp, ...(entityId !== undefined && { entityId }) }, deviceOf(request)]
+}
+
+function deviceOf({ device: { deviceId: id, url, address } }: OperationRequest) {
+  return { id, ...(url !== undefined && { url }), ...(address !== undefined && { address }) }
+}
+
+function failed(name: string, description: string): SendReport {
+  return { seen: 'deviceFailed', description: `connector function ${name}: ${description}`.slice(0, 1000) }
+}
+
+/** One message of the responses that are about the operation: all their steps, and the last result. */
+function messageOf(responses: readonly DeviceResponse[], request: OperationRequest): DeviceMessage {
+  const { organization, deviceId, partition, entity } = request.device
+  const own = responses.filter(({ operationId }) => operationId === request.id)
+  const reports = own.map(response => reportIn(response, JSON.stringify(response.message)))
+  const steps = reports.flatMap(report => report.steps)
+  return { operationId: request.id, ...Object.assign({}, ...reports), steps, organization, deviceId, partition, entity }
+}

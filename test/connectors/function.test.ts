@@ -1,0 +1,186 @@
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { addressRules } from '../../src/connectors/address-guard.ts'
+import { functionConnector } from '../../src/connectors/function.ts'
+import { functionPool } from '../../src/connectors/function-pool.ts'
+import { httpHosts } from '../../src/connectors/http-hosts.ts'
+import type { Handed } from '../../src/connectors/mqtt.ts'
+import type { SendReport } from '../../src/engine/connector.ts'
+import { httpDevice, type Received, rawDevice } from './http-devices.ts'
+import { bookReports, request } from './requests.ts'
+
+const pool = functionPool()
+afterAll(() => pool.stop())
+
+function connector(source: string | undefined, hand: (payload: string) => Handed = () => 'sent') {
+  const hosts = httpHosts({ addresses: addressRules({ allowLoopback: true }) })
+  const made = functionConnector({
+    hosts,
+    link: { capacity: () => 10, hand: async (_device, payload) => hand(payload.toString()) },
+    run: pool.run,
+    sourceOf: async (organization, name) => (organization === 1 && name === 'meter' ? source : undefined),
+  })
+  onTestFinished(async () => {
+    await made.stop(0)
+    await hosts.stop(0)
+  })
+  return made
+}
+
+/** The reports on one operation of a device that is reached by the function `meter` with this source. */
+async function reportsOf(source: string | undefined, count: number, device = {}, hand?: (payload: string) => Handed) {
+  const reports = bookReports()
+  const asked = request({ functionName: 'meter', ...device }, { entityId: 'sim-1' })
+  reports.send(connector(source, hand), [asked])
+  return { asked, reports: await reports.until(count, asked) }
+}
+
+describe('a function that gives a result', () => {
+  test('ends the operation without a word to the device', async () => {
+    const { asked, reports } = await reportsOf(
+      `function request(operation, device) {
+        return { result: { resultCode: 'SUCCESSFUL', resultDescription: [operation.name, operation.parameters.type, operation.entityId, device.id].join(' '), steps: [{ name: 'A', result: 'SUCCESSFUL' }] } }
+      }`,
+      1,
+    )
+    expect(reports).toMatchObject([
+      {
+        seen: 'answered',
+        message: {
+          operationId: asked.id,
+          deviceId: 'pump-1',
+          resultCode: 'SUCCESSFUL',
+          resultDescription: 'REBOOT_EQUIPMENT HARDWARE sim-1 pump-1',
+          steps: [{ name: 'A', result: 'SUCCESSFUL' }],
+        },
+      },
+    ])
+  })
+})
+
+describe('a function that gives an HTTP request', () => {
+  const source = `
+    function request(operation) {
+      return { http: { method: 'PUT', headers: { 'X-Command': 'reboot' }, body: { id: operation.id, cmd: operation.name } } }
+    }
+    function response(message, device) {
+      if (message.json.state === 'busy') return []
+      return [
+        { steps: [{ name: 'ACCEPTED', result: 'SUCCESSFUL' }] },
+        { operation: { response: { id: message.operationId, resultCode: message.json.ok ? 'SUCCESSFUL' : 'ERROR_PROCESSING', resultDescription: message.status + ' ' + device.id } } },
+        { id: 'another operation', resultCode: 'CANCELLED' },
+      ]
+    }`
+
+  test('has it sent to the device with its key, and reads what comes back', async () => {
+    const received: Received[] = []
+    const url = await httpDevice((seen, response) => {
+      received.push(seen)
+      response.writeHead(202, { 'content-type': 'text/plain' }).end('{"ok":true}')
+    })
+    const { asked, reports } = await reportsOf(source, 2, { url })
+    expect(received).toMatchObject([
+      {
+        method: 'PUT',
+        headers: { 'x-command': 'reboot', 'x-apikey': 'key-of-pump-1', 'content-type': 'application/json' },
+      },
+    ])
+    expect(JSON.parse(received[0]!.body)).toEqual({ id: asked.id, cmd: 'REBOOT_EQUIPMENT' })
+    expect(reports).toMatchObject([
+      { seen: 'sent' },
+      {
+        seen: 'answered',
+        message: {
+          operationId: asked.id,
+          resultCode: 'SUCCESSFUL',
+          resultDescription: '202 pump-1',
+          steps: [{ name: 'ACCEPTED', result: 'SUCCESSFUL' }],
+        },
+      },
+    ])
+  })
+
+  test.for([
+    ['gives no responses', '{"state":"busy"}'],
+    ['throws', 'not JSON'],
+  ])('takes the answer for an acknowledgement where the function %s', async ([, body]) => {
+    const url = await httpDevice((_seen, response) => response.writeHead(200).end(body))
+    const { reports } = await reportsOf(source, 2, { url })
+    expect(reports[1]).toMatchObject({ seen: 'answered', message: { steps: [] } })
+    expect(reports[1]).not.toHaveProperty('message.resultCode')
+  })
+
+  test('leaves an answer to be read as any device’s where it reads none', async () => {
+    const url = await httpDevice((_seen, response) =>
+      response.end('{"operation":{"response":{"resultCode":"SUCCESSFUL"}}}'),
+    )
+    const { reports } = await reportsOf('const request = () => ({ http: { body: "x" } })', 2, { url })
+    expect(reports[1]).toHaveProperty('message.resultCode', 'SUCCESSFUL')
+  })
+
+  test('keeps the key of the device from every address that the function names', async () => {
+    const received: Received[] = []
+    const url = await httpDevice((seen, response) => {
+      received.push(seen)
+      response.end()
+    })
+    await reportsOf(`const request = () => ({ http: { url: ${JSON.stringify(url)}, body: 'x' } })`, 2)
+    expect(received[0]?.headers).not.toHaveProperty('x-apikey')
+  })
+
+  test('is held to the addresses that may be called', async () => {
+    const { reports } = await reportsOf(
+      `const request = () => ({ http: { url: 'http://169.254.169.254/', body: '' } })`,
+      1,
+    )
+    expect(reports).toMatchObject([{ seen: 'unreachable', description: expect.stringContaining('link-local') }])
+  })
+
+  test('hears of devices that fail as every other connector', async () => {
+    const failing = await httpDevice((_seen, response) => response.writeHead(503).end())
+    const closing = await rawDevice(socket => socket.resetAndDestroy())
+    expect((await reportsOf(source, 2, { url: failing })).reports[1]).toHaveProperty('seen', 'deviceFailed')
+    expect((await reportsOf(source, 2, { url: closing })).reports[1]).toHaveProperty('seen', 'unreachable')
+  })
+})
+
+describe('a function that gives an MQTT payload', () => {
+  test.for(['sent', 'away', 'notSent'] as const)('has it handed to the device: %s', async seen => {
+    const handed: string[] = []
+    const hand = (payload: string) => {
+      handed.push(payload)
+      return seen
+    }
+    const { reports } = await reportsOf(`const request = o => ({ mqtt: { payload: { c: o.name } } })`, 1, {}, hand)
+    expect(reports).toEqual([{ seen }])
+    expect(handed).toEqual(['{"c":"REBOOT_EQUIPMENT"}'])
+  })
+})
+
+describe('a function that fails', () => {
+  test.for([
+    ['throws', 'function request() { throw new Error("no") }', 'Error: no'],
+    ['never ends', 'function request() { for (;;); }', 'too long'],
+    ['is not there', 'function other() {}', 'does not define'],
+    ['gives nothing', 'function request() {}', 'must be an object'],
+    ['gives two ways', 'const request = () => ({ mqtt: { payload: "" }, result: {} })', 'exactly one'],
+    ['gives no payload', 'const request = () => ({ mqtt: {} })', 'mqtt.payload'],
+    ['names a method that is none', 'const request = () => ({ http: { method: "TRACE" } })', 'http.method'],
+    [
+      'sets a header of the connection',
+      'const request = () => ({ http: { headers: { Host: "x" } } })',
+      'http.headers.Host',
+    ],
+    ['smuggles a header', 'const request = () => ({ http: { headers: { a: "b\\r\\nc: d" } } })', 'http.headers.a'],
+  ])('since it %s fails the operation with its name and the reason', async ([, source, words]) => {
+    const { reports } = await reportsOf(source, 1)
+    expect(reports).toMatchObject([{ seen: 'deviceFailed' }])
+    const { description } = reports[0] as SendReport & { description: string }
+    expect(description).toContain('connector function meter')
+    expect(description).toContain(words)
+  })
+
+  test('since nobody has written it refuses the operation', async () => {
+    const { reports } = await reportsOf(undefined, 1)
+    expect(reports).toEqual([{ seen: 'deviceRefused', description: 'there is no connector function meter' }])
+  })
+})

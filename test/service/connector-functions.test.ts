@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest'
+import { httpDevice } from '../connectors/http-devices.ts'
+import { notes } from '../south/parts.ts'
+import { isFinal, openHouse } from './house.ts'
+
+const house = await openHouse()
+const path = '/north/v80/connectorFunctions/provision/organizations/drover'
+
+async function write(name: string, members: Record<string, unknown>): Promise<void> {
+  const answer = await house.call('POST', path, { name, ...members })
+  if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`)
+}
+
+test('a device with a language of its own over HTTP is asked and understood, and reports to its own route', async () => {
+  await write('meter', {
+    route: 'meter-says',
+    source: `
+      function request(operation) { return { http: { body: 'CMD=' + operation.name + ';REF=' + operation.id, headers: { 'content-type': 'text/plain' } } } }
+      function response(message) {
+        if (message.body === 'OK') return []
+        const said = Object.fromEntries(message.body.split(';').map(pair => pair.split('=')))
+        return { id: said.REF, resultCode: said.STATE === 'done' ? 'SUCCESSFUL' : 'ERROR_PROCESSING', steps: [{ name: 'METER', result: 'SUCCESSFUL' }] }
+      }`,
+  })
+  const asked = notes<string>()
+  const url = await httpDevice((received, response) => {
+    asked.add(received.body)
+    response.writeHead(200, { 'content-type': 'text/plain' }).end('OK')
+  })
+  const key = await house.provision('meter-1', {
+    'provision.device.operation.url': url,
+    'provision.device.operation.flow': 'function:meter',
+  })
+  const job = await house.start('meter-1')
+  const { operationId } = await house.until(job, ({ status }) => status === 'IN_PROGRESS')
+  expect(asked.all).toEqual([`CMD=REBOOT_EQUIPMENT;REF=${operationId}`])
+  const said = await fetch(`${house.url}/south/v80/devices/meter-1/meter-says`, {
+    method: 'POST',
+    headers: { 'x-apikey': key, 'content-type': 'text/plain' },
+    body: `REF=${operationId};STATE=done`,
+  })
+  expect(said.status).toBe(200)
+  expect(await house.operationOf(job)).toMatchObject({
+    status: 'FINISHED',
+    result: 'SUCCESSFUL',
+    steps: [{ name: 'METER' }],
+  })
+})
+
+test('a device with a language of its own over MQTT is asked and understood', async () => {
+  await write('valve', {
+    source: `
+      const request = operation => ({ mqtt: { payload: 'TURN ' + operation.id } })
+      const response = message => ({ id: message.body.slice(5), resultCode: 'SUCCESSFUL' })`,
+  })
+  const key = await house.provision('valve-1', { 'provision.device.operation.flow': 'function:valve' })
+  const { client } = await house.overMqtt('valve-1', key, { subscribe: false })
+  client.removeAllListeners('message')
+  const asked = notes<string>()
+  client.on('message', (_topic, payload) => asked.add(payload.toString()))
+  await client.subscribeAsync('odm/request/valve-1', { qos: 1 })
+  const job = await house.start('valve-1')
+  const [line] = await asked.until(1)
+  const { operationId } = (await house.operationOf(job))!
+  expect(line).toBe(`TURN ${operationId}`)
+  await client.publishAsync('odm/response/valve-1', `DONE ${operationId}`, { qos: 1 })
+  expect(await house.operationOf(job)).toMatchObject({ status: 'FINISHED', result: 'SUCCESSFUL' })
+})
+
+test('a function that fails ends the operation with its name and the reason, and stops nothing else', async () => {
+  await write('hostile', { source: 'function request() { for (;;); }' })
+  await write('simple', { source: 'const request = () => ({ result: { resultCode: "SUCCESSFUL" } })' })
+  await house.provision('hostile-1', { 'provision.device.operation.flow': 'function:hostile' })
+  await house.provision('simple-1', { 'provision.device.operation.flow': 'function:simple' })
+  await house.provision('missing-1', { 'provision.device.operation.flow': 'function:nowhere' })
+  const jobs = [await house.start('hostile-1'), await house.start('simple-1'), await house.start('missing-1')]
+  const [hostile, simple, missing] = await Promise.all(jobs.map(job => house.until(job, isFinal)))
+  expect(hostile).toMatchObject({
+    result: 'ERROR_PROCESSING',
+    description: expect.stringContaining('connector function hostile: it ran for too long'),
+  })
+  expect(simple).toMatchObject({ status: 'FINISHED', result: 'SUCCESSFUL' })
+  expect(missing).toMatchObject({ result: 'NOT_SUPPORTED' })
+})
+
+test('a changed function is used within seconds', async () => {
+  await write('changing', { source: 'const request = () => ({ result: { resultCode: "ERROR_PROCESSING" } })' })
+  await house.provision('changing-1', { 'provision.device.operation.flow': 'function:changing' })
+  const result = async () => (await house.until(await house.start('changing-1'), isFinal)).result
+  expect(await result()).toBe('ERROR_PROCESSING')
+  await house.call('PUT', `${path}/changing`, {
+    source: 'const request = () => ({ result: { resultCode: "SUCCESSFUL" } })',
+  })
+  expect(await result()).toBe('SUCCESSFUL')
+})
