@@ -44,6 +44,13 @@ const PENDING = {
   }),
   response: { 200: DeviceRequestMessage, 204: nothing('Nothing to do') },
 }
+const OWN_MESSAGE = {
+  tags,
+  summary: 'Say something in a format of its own',
+  description: 'The connector function of this route says which responses the message is; it may be any text.',
+  params: Type.Object({ deviceId: Type.String(), route: Type.String() }),
+  response: { 200: nothing('Taken, also where it meant nothing') },
+}
 const collecting = (summary: string, body: typeof CollectIotMessage | typeof CollectDmmMessage) => ({
   tags,
   summary,
@@ -160,25 +167,29 @@ export async function south(
     return created(reply)
   })
 
-  server.post<{ Params: { route: string } }>('/devices/:deviceId/:route', async (request, reply) => {
-    const device = deviceOf(request)
-    const { route } = request.params
-    const contentType = contentTypes.get(request)
-    const message = {
-      via: 'http',
-      route,
-      bytes: bodyOf(request),
-      ...(contentType !== undefined && { contentType }),
-    } as const
-    const answer = await takeOwnMessage(parts, device, message).catch((error: unknown) => {
-      if (error instanceof DroverError && error.entry.kind === 'invalid') count('unreadable-message')
-      throw error
-    })
-    if (answer === 'unread') throw new DroverError('unknown', [{ name: 'path', value: route }])
-    if (answer === 'unknown') throw new DroverError('unknown', [{ name: 'operation.response.id' }])
-    noteSeen(device)
-    return reply.status(200).send()
-  })
+  server.post<{ Params: { route: string } }>(
+    '/devices/:deviceId/:route',
+    { schema: OWN_MESSAGE, validatorCompiler },
+    async (request, reply) => {
+      const device = deviceOf(request)
+      const { route } = request.params
+      const contentType = contentTypes.get(request)
+      const message = {
+        via: 'http',
+        route,
+        bytes: bodyOf(request),
+        ...(contentType !== undefined && { contentType }),
+      } as const
+      const answer = await takeOwnMessage(parts, device, message).catch((error: unknown) => {
+        if (error instanceof DroverError && error.entry.kind === 'invalid') count('unreadable-message')
+        throw error
+      })
+      if (answer === 'unread') throw new DroverError('unknown', [{ name: 'path', value: route }])
+      if (answer === 'unknown') throw new DroverError('unknown', [{ name: 'operation.response.id' }])
+      noteSeen(device)
+      return reply.status(200).send()
+    },
+  )
 }
 
 function created(reply: FastifyReply): FastifyReply {
