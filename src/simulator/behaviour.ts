@@ -55,12 +55,12 @@ export function decideSilence(behaviour: Behaviour, { deviceId, operationId }: O
 export function planOperation(behaviour: Behaviour, occasion: Occasion, outcome: Outcome): Plan {
   const random = randomOf(behaviour.seed, occasion.deviceId, occasion.operationId)
   const latencyMs = drawLatencyMs(behaviour.latency, random)
-  const [failDraw, stepDraw, duplicateDraw, lateDraw] = [random(), random(), random(), random()]
+  const [failDraw, stepDraw, duplicateDraw, lateDraw, reorderDraw] = Array.from({ length: 5 }, random) as Draws
   const fails = outcome.resultCode === 'SUCCESSFUL' && failDraw < behaviour.fail
   const late = lateDraw < behaviour.late
   const steps = stepsOf(outcome, fails ? stepDraw : undefined)
   const parts = occasion.flow === 'http-sync' ? 0 : Math.max(0, Math.min(behaviour.parts, steps.length - 1))
-  const answers = Array.from({ length: parts + 1 }, (_, index): PlannedAnswer => {
+  const inOrder = Array.from({ length: parts + 1 }, (_, index): PlannedAnswer => {
     const isFinal = index === parts
     return {
       kind: isFinal ? 'final' : 'part',
@@ -72,6 +72,7 @@ export function planOperation(behaviour: Behaviour, occasion: Occasion, outcome:
       copies: isFinal && duplicateDraw < behaviour.duplicate ? 2 : 1,
     }
   })
+  const answers = reorderDraw < behaviour.reorder ? reordered(inOrder) : inOrder
   if (acknowledges(occasion.flow, outcome))
     answers.unshift({ kind: 'acknowledgement', afterMs: 0, steps: [], copies: 1 })
   return {
@@ -81,6 +82,13 @@ export function planOperation(behaviour: Behaviour, occasion: Occasion, outcome:
     resultDescription: fails ? `failed at ${steps.at(-1)?.name}` : outcome.resultDescription,
     answers,
   }
+}
+
+type Draws = [number, number, number, number, number]
+
+/** The same answers at the same instants, the last one first. */
+function reordered(answers: readonly PlannedAnswer[]): PlannedAnswer[] {
+  return answers.toReversed().map((answer, index) => ({ ...answer, afterMs: answers[index]!.afterMs }))
 }
 
 /** Writes one planned answer as the device sends it. `now` is the device's clock, in epoch milliseconds. */

@@ -32,6 +32,7 @@ interface CommandLine extends ProcessOptions {
   duplicate?: number
   late?: number
   lateBy?: number
+  reorder?: number
   parts?: number
   seed?: number
   listenHost?: string
@@ -73,6 +74,11 @@ function declareOptions(): Command {
     .option('--duplicate <rate>', `final responses sent twice, 0 to 1 (default: ${D.duplicate})`, Number)
     .option('--late <rate>', `final responses that come late, 0 to 1 (default: ${D.late})`, Number)
     .option('--late-by <ms>', `how late (default: ${D.lateByMs})`, Number)
+    .option(
+      '--reorder <rate>',
+      `operations that say their end before their parts, 0 to 1 (default: ${D.reorder})`,
+      Number,
+    )
     .option('--parts <n>', `partial responses before the final one (default: ${D.parts})`, Number)
     .option('--seed <n>', `decides all that looks like chance (default: ${D.seed})`, Number)
     .option('--listen-host <address>', `where the HTTP devices listen (default: ${D.listenHost})`)

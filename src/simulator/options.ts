@@ -26,6 +26,8 @@ export interface Behaviour {
   /** Final responses that come `lateByMs` later than they should. */
   late: number
   lateByMs: number
+  /** Operations whose parts and final response come in the opposite order. */
+  reorder: number
   /** Partial responses before the final one, at most one less than there are steps. */
   parts: number
 }
@@ -76,6 +78,7 @@ export const FLEET_DEFAULTS: Omit<FleetOptions, 'apiKey'> = {
   duplicate: 0,
   late: 0,
   lateByMs: 60_000,
+  reorder: 0,
   parts: 2,
   pullWaitS: 20,
   pullConcurrency: 5000,
@@ -106,7 +109,8 @@ export function completeOptions(request: FleetRequest): FleetOptions {
     ['remember', 1, 10_000_000],
   ]
   for (const [name, least, most] of whole) bound(name, options[name], least, most, true)
-  for (const name of ['fail', 'silent', 'duplicate', 'late'] as const) bound(name, options[name], 0, 1, false)
+  for (const name of ['fail', 'silent', 'duplicate', 'late', 'reorder'] as const)
+    bound(name, options[name], 0, 1, false)
   for (const flow of Object.keys(options.flows)) bound(`flows.${flow}`, options.flows[asFlow(flow)], 0, 1000, true)
   if (flowPattern(options.flows).length === 0)
     throw new RangeError('flows must name at least one flow with a weight above 0')

@@ -37,6 +37,15 @@ describe('what a device does', () => {
     expect(heard.length / silent.length).toBeCloseTo(0.8, 1)
   })
 
+  test('may be told in the opposite order, the acknowledgement still first and each at an instant of its own', () => {
+    const occasion = { deviceId: 'd', operationId: 'op', flow: 'mqtt' as const }
+    const inOrder = planOperation({ ...rough, seed: 3, fail: 0 }, occasion, update)
+    const { answers } = planOperation({ ...rough, seed: 3, fail: 0, reorder: 1 }, occasion, update)
+    expect(answers.map(({ kind }) => kind)).toEqual(['acknowledgement', 'final', 'part', 'part'])
+    expect(answers.map(({ afterMs }) => afterMs)).toEqual(inOrder.answers.map(({ afterMs }) => afterMs))
+    expect(answers.flatMap(({ steps }) => steps)).toHaveLength(inOrder.answers.flatMap(({ steps }) => steps).length)
+  })
+
   test('always ends in exactly one final answer, after everything else, naming each step once and in order', () => {
     fc.assert(
       fc.property(
