@@ -2,7 +2,8 @@
  * What clients and the service say of operation types. Members that are not named here are refused. Serves: Operation type.
  */
 import { type Static, Type } from 'typebox'
-import { APPLICABLE_MAX, MODELS_MAX, RESOURCE_TYPES, STEPS_MAX, TYPE_NAME_MAX } from '../domain/operation-type.ts'
+import { RESOURCE_TYPES } from '../domain/data-model.ts'
+import { APPLICABLE_MAX, MODELS_MAX, STEPS_MAX, TYPE_NAME_MAX } from '../domain/operation-type.ts'
 
 const closed = { additionalProperties: false }
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()])

@@ -2,7 +2,8 @@
  * The platform's catalog of operation types: what organizations clone from. Read-only; nothing in it can be executed.
  * Serves: Operation type (platform catalog).
  */
-import type { OperationType, ResourceType, StepDefinition } from './operation-type.ts'
+import type { ResourceType } from './data-model.ts'
+import type { OperationType, StepDefinition } from './operation-type.ts'
 import type { ParameterSchema } from './parameter-schema.ts'
 
 const DEVICES: readonly ResourceType[] = ['entity.device']

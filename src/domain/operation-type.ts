@@ -1,16 +1,7 @@
 /** What may be asked of entities: the definition of an operation. Refuses to validate parameters. Serves: Operation type. */
+import { RESOURCE_TYPES, type ResourceType } from './data-model.ts'
 import { DroverError } from './errors.ts'
 import type { ParameterSchema } from './parameter-schema.ts'
-
-/** Serves: Target (`resourceType`). */
-export const RESOURCE_TYPES = [
-  'entity.device',
-  'entity.asset',
-  'entity.commsModule',
-  'entity.subscription',
-  'entity.subscriber',
-] as const
-export type ResourceType = (typeof RESOURCE_TYPES)[number]
 
 /** Profiles that a type may list. */
 export const TYPE_PROFILES = ['advanced', 'admin_domain', 'super_admin_domain', 'admin', 'root'] as const

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { expect, test } from 'vitest'
 import { parseJobId } from '../../src/domain/identity.ts'
 import { sql } from '../../src/store/statement.ts'
-import { API_KEY, openHouse } from '../service/house.ts'
+import { openHouse } from '../service/house.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const RUN_MS = 60_000
@@ -25,7 +25,7 @@ test(
     await house.provision('meter-1')
     const job = await house.start('meter-1', { active: false })
     await house.start('meter-1', { active: false })
-    const service = ['--url', house.url, '--api-key', API_KEY]
+    const service = ['--url', house.url, '--api-key', house.apiKey]
     const fine = await verify(...service)
     expect(fine).toEqual({ code: 0, stdout: '2 jobs verified: the counters agree with the rows.\n', stderr: '' })
 
@@ -48,7 +48,7 @@ test(
   async () => {
     const [refused, away] = await Promise.all([
       verify('--url', house.url, '--api-key', 'not-a-key'),
-      verify('--url', 'http://127.0.0.1:1', '--api-key', API_KEY),
+      verify('--url', 'http://127.0.0.1:1', '--api-key', house.apiKey),
     ])
     expect([refused.code, away.code]).toEqual([2, 3])
     expect(refused.stderr).toContain('GET /north/v80/operation/verify')

@@ -1,9 +1,9 @@
 /** More clients at once than the service has database connections: each is answered, since none waits for a second one. */
 import { expect, test } from 'vitest'
-import { runningService } from './running-service.ts'
+import { openHouse } from './house.ts'
 
 const CONNECTIONS = 4
-const { client } = await runningService({ DROVER_DATABASE_CONNECTIONS_MAX: String(CONNECTIONS) })
+const { client } = await openHouse({ DROVER_DATABASE_CONNECTIONS_MAX: String(CONNECTIONS) })
 
 test('many more jobs and tasks than there are database connections are made at once', async () => {
   const device = { 'provision.device.identifier': { _value: { _current: { value: 'd1' } } } }

@@ -88,13 +88,15 @@ describe('over HTTP, started by the service', () => {
 describe('started by the device', () => {
   test('an operation waits for the device to ask, is handed out once, and ends with its response', async () => {
     const key = await house.provision('d6')
-    const held = house.south('d6', key, 'operation/pending?wait=30')
+    const held = house.south<{ operation: { request: { id: string; parameters: unknown } } }>(
+      'd6',
+      key,
+      'operation/pending?wait=30',
+    )
     const job = await house.start('d6')
     const answer = await held
     expect(answer.status).toBe(200)
-    const { id, parameters } = (
-      (await answer.json()) as { operation: { request: { id: string; parameters: unknown } } }
-    ).operation.request
+    const { id, parameters } = answer.body.operation.request
     expect(parameters).toEqual([{ name: 'type', type: 'string', value: { string: 'HARDWARE' } }])
     expect((await house.operationOf(job))?.status).toBe('IN_PROGRESS')
     expect((await house.south('d6', key, 'operation/pending')).status).toBe(204)

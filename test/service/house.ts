@@ -1,69 +1,70 @@
-/** A whole service in the process of the test, on a database of its own and free ports, and a client of its north interface. */
+/**
+ * A whole service in the process of the test: real HTTP, real MQTT, and a PostgreSQL database of its own; beside it a client of its
+ * north interface, and what tests do with devices over and over.
+ */
+import { randomBytes } from 'node:crypto'
 import { connect as connectMqtt } from 'mqtt'
 import { afterAll, onTestFinished } from 'vitest'
 import { readConfig } from '../../src/config.ts'
+import type { OperationView } from '../../src/contract/operation.ts'
 import { startService } from '../../src/service.ts'
 import { createTestDatabase, silentLog } from '../database.ts'
 import { notes } from '../south/parts.ts'
+import { createClient } from './client.ts'
 
-export const API_KEY = 'the-key-of-the-administrator'
+export const ADMIN = 'admin@drover.test'
+export const DEVICES = '/north/v80/provision/organizations/drover/devices'
 
-export interface OperationSeen {
-  operationId: string
-  entityId: string
-  status: string
-  result: string
-  description?: string
-  steps: { name: string; result: string; description?: string }[]
-}
-
-/** Opens a service for a test file, closed after its last test. Call once at the top of a file. */
-export async function openHouse(environment: Record<string, string> = {}) {
+/** Opens a service for a test file, configured by variables as an operator would; closed after its last test. */
+export async function openHouse(variables: Record<string, string> = {}) {
   const made = await createTestDatabase()
-  const service = await startService({
-    config: readConfig({
-      DATABASE_URL: made.url,
-      DROVER_PORT: '0',
-      DROVER_MQTT_PORT: '0',
-      DROVER_ADMIN_API_KEY: API_KEY,
-      DROVER_LOG_LEVEL: 'silent',
-      ...environment,
-    }),
-    log: silentLog,
-    tell: () => {},
-    onFailure: () => {},
+  const [apiKey, password] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')]
+  const config = readConfig({
+    DATABASE_URL: made.url,
+    DROVER_PORT: '0',
+    DROVER_MQTT_PORT: '0',
+    DROVER_DATABASE_CONNECTIONS_MAX: '10',
+    DROVER_ADMIN_EMAIL: ADMIN,
+    DROVER_ADMIN_PASSWORD: password,
+    DROVER_ADMIN_API_KEY: apiKey,
+    DROVER_CALLBACK_ALLOW_LOOPBACK: 'true',
+    DROVER_LOG_LEVEL: 'silent',
+    ...variables,
   })
+  const starting = startService({ config, log: silentLog, tell: () => {}, onFailure: () => {} })
   afterAll(async () => {
-    await service.stop()
+    await (await starting.catch(() => null))?.stop()
     await made.close()
   })
+  const service = await starting
   const url = service.url!
+  const mqtt = `mqtt://127.0.0.1:${service.mqttPort}`
+  const client = createClient(url, apiKey)
 
-  async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-    return await fetch(`${url}${path}`, {
-      method,
-      headers: { 'x-apikey': API_KEY, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    })
-  }
-
-  async function operationOf(job: string): Promise<OperationSeen | undefined> {
-    const answer = await call('GET', `/north/v80/operation/jobs/${job}/operations`)
-    if (answer.status !== 200) return undefined
-    const { operations } = (await answer.json()) as { operations: OperationSeen[] }
-    return operations[0]
+  async function operationOf(job: string): Promise<OperationView | undefined> {
+    const { body } = await client.call<{ operations: OperationView[] } | undefined>(
+      'GET',
+      `/north/v80/operation/jobs/${job}/operations`,
+    )
+    return body?.operations?.[0]
   }
 
   return {
+    client,
+    call: client.call,
+    /** `http://127.0.0.1:…` */
     url,
+    /** `mqtt://127.0.0.1:…` */
+    mqtt,
     metricsUrl: service.metricsUrl,
     /** the service's own, for what no client can do */
     database: service.database,
-    call,
-    mqttUrl: `mqtt://127.0.0.1:${service.mqttPort}`,
+    /** of the user `ADMIN` */
+    password,
+    apiKey,
 
     /** Provisions a device; answers its key. */
-    async provision(identifier: string, values: Record<string, string> = {}): Promise<string> {
+    async provision(identifier: string, values: Record<string, unknown> = {}): Promise<string> {
       const ids = {
         'provision.device.identifier': identifier,
         'provision.administration.organization': 'drover',
@@ -74,15 +75,14 @@ export async function openHouse(environment: Record<string, string> = {}) {
       const body = Object.fromEntries(
         Object.entries(ids).map(([id, value]) => [id, { _value: { _current: { value } } }]),
       )
-      const path = '/north/v80/provision/organizations/drover/devices?flattened=true'
-      const answer = await call('POST', path, body)
-      if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`)
+      const answer = await client.call('POST', `${DEVICES}?flattened=true`, body)
+      if (answer.status !== 201) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`)
       return answer.headers.get('x-apikey')!
     },
 
     /** Starts one operation on one device; answers the job's id. */
     async start(entity: string, request: Record<string, unknown> = {}): Promise<string> {
-      const answer = await call('POST', '/north/v80/operation/jobs', {
+      const answer = await client.call<{ id: string }>('POST', '/north/v80/operation/jobs', {
         job: {
           request: {
             name: 'REBOOT_EQUIPMENT',
@@ -94,28 +94,29 @@ export async function openHouse(environment: Record<string, string> = {}) {
           },
         },
       })
-      if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`)
-      return answer.headers.get('location')!.split('/').at(-1)!
+      if (answer.status !== 201) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`)
+      return answer.body.id
     },
 
     operationOf,
 
     /** The operation of a job once it is as wanted. */
-    async until(job: string, isWanted: (operation: OperationSeen) => boolean): Promise<OperationSeen> {
+    async until(job: string, isWanted: (operation: OperationView) => boolean): Promise<OperationView> {
       for (;;) {
         const operation = await operationOf(job)
         if (operation && isWanted(operation)) return operation
       }
     },
 
-    async south(deviceId: string, key: string, path: string, body?: unknown) {
+    /** What a device asks or tells, with its key. */
+    async south<Body>(deviceId: string, key: string, path: string, body?: unknown) {
       const method = body === undefined ? 'GET' : 'POST'
-      return await call(method, `/south/v80/devices/${deviceId}/${path}`, body, { 'x-apikey': key })
+      return await client.call<Body>(method, `/south/v80/devices/${deviceId}/${path}`, body, { 'x-apikey': key })
     },
 
     /** A device on the embedded broker: subscribed, its requests noted. */
     async overMqtt(deviceId: string, key: string, options: { subscribe?: boolean } = {}) {
-      const client = connectMqtt(this.mqttUrl, {
+      const client = connectMqtt(mqtt, {
         username: deviceId,
         password: key,
         reconnectPeriod: 0,
@@ -135,8 +136,10 @@ export async function openHouse(environment: Record<string, string> = {}) {
   }
 }
 
-export const isFinal = ({ status }: OperationSeen) =>
-  ['FINISHED', 'TIMEOUT_CANCELLED', 'CANCELLED', 'NOT_ALLOWED'].includes(status)
+export type House = Awaited<ReturnType<typeof openHouse>>
+
+export const isFinal = ({ status }: OperationView) =>
+  ['FINISHED', 'FINISHED_OUT_OF_TIME', 'TIMEOUT_CANCELLED', 'CANCELLED', 'NOT_ALLOWED'].includes(status)
 
 /** A response as devices write it. */
 export function response(id: string, members: Record<string, unknown> = {}) {

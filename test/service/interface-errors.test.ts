@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { runningService } from './running-service.ts'
+import { openHouse } from './house.ts'
 
-const { client } = await runningService()
+const { client } = await openHouse()
 
 interface Refusal {
   errors: { code: string; message: string; context?: { name: string; value?: unknown }[] }[]

@@ -4,10 +4,10 @@ import type { OperationView } from '../../src/contract/operation.ts'
 import type { Flow } from '../../src/simulator/options.ts'
 import { createCallbackReceiver } from '../callback-receiver.ts'
 import { bringUpFleet } from './fleet.ts'
+import { ADMIN, openHouse } from './house.ts'
 import { countersOf, createJob, readJob, readOperations, recount, updateRequest } from './jobs.ts'
-import { ADMIN, runningService } from './running-service.ts'
 
-const service = await runningService({ DROVER_MIN_OPERATION_TIMEOUT_MS: '0' })
+const service = await openHouse({ DROVER_MIN_OPERATION_TIMEOUT_MS: '0' })
 const { client } = service
 const LONG_MS = 180_000
 const STEPS = ['BEGINUPDATE', 'DOWNLOADFILE', 'BEGININSTALL', 'ENDINSTALL', 'ENDUPDATE']

@@ -11,8 +11,8 @@ import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createClient } from './client.ts'
+import { ADMIN, openHouse } from './house.ts'
 import { createJob, readOperations } from './jobs.ts'
-import { ADMIN, runningService } from './running-service.ts'
 
 const folder = process.env.DROVER_TEST_SAMPLES ?? path.resolve(import.meta.dirname, '../../../shared/samples')
 
@@ -90,7 +90,7 @@ function shifted(json: string, byMs: number): string {
 
 function replay(clientLines: ClientLine[], deviceLines: DeviceLine[]): void {
   describe('of a client', async () => {
-    const { client, password, url } = await runningService({ DROVER_ORGANIZATION: 'org' })
+    const { client, password, url } = await openHouse({ DROVER_ORGANIZATION: 'org' })
     const anonymous = createClient(url, '')
     const tagged = Array.from({ length: 30 }, (_, i) => (i < 2 ? `d${i + 1}` : `more-${i}`))
     const served: [string, ClientLine, number][] = clientLines.map((line, index) => [
@@ -166,7 +166,7 @@ function replay(clientLines: ClientLine[], deviceLines: DeviceLine[]): void {
   })
 
   describe('of a device', async () => {
-    const { client } = await runningService()
+    const { client } = await openHouse()
 
     test('its answers to what it was asked, its parts and its end are taken for what they are', async () => {
       const asked = new Map<string, Sent>()
