@@ -8,7 +8,7 @@ const path = '/north/v80/connectorFunctions/provision/organizations/drover'
 
 async function write(name: string, members: Record<string, unknown>): Promise<void> {
   const answer = await house.call('POST', path, { name, ...members })
-  if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`)
+  if (answer.status !== 201) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`)
 }
 
 test('a device with a language of its own over HTTP is asked and understood, and reports to its own route', async () => {
