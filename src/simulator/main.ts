@@ -64,8 +64,8 @@ function countFlows(devices: readonly FleetDevice[]): Record<string, number> {
 
 function listDevices(request: FleetRequest, organization: string): { entities: Record<string, unknown>[] } {
   const options = completeOptions(request)
-  if (options.listenPort === 0)
-    throw new RangeError('a list needs a fixed --listen-port, which is part of the addresses')
   const devices = fleetDevices(options, `http://${options.listenHost}:${options.listenPort}`)
+  if (options.listenPort === 0 && devices.some(({ flow }) => flow.startsWith('http')))
+    throw new RangeError('a list of HTTP devices needs a fixed --listen-port, which is part of their addresses')
   return { entities: devices.map(device => provisioningOf(device, organization)) }
 }

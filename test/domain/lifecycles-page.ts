@@ -72,6 +72,16 @@ function diagram(edges: readonly Edge[], begins: string): string {
   return ['```mermaid', 'stateDiagram-v2', `  [*] --> ${begins}`, ...lines, '```'].join('\n')
 }
 
+/** The states alone and what leads from one to the other, as an introduction shows them: without a word on why. */
+function outline(edges: readonly Edge[], begins: string, shown: (state: string) => string = state => state): string {
+  const arrows = new Set(
+    edges
+      .map(({ from, to }) => [shown(from), shown(to)])
+      .flatMap(([from, to]) => (from === to ? [] : `  ${from} --> ${to}`)),
+  )
+  return ['```mermaid', 'stateDiagram-v2', `  [*] --> ${begins}`, ...arrows, '```'].join('\n')
+}
+
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, head.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')
 }
@@ -89,10 +99,20 @@ function outcomeOf(from: OperationPhase, event: OperationEvent): string {
   return result && counter ? `${result} · ${counter}` : ''
 }
 
+const operationEdges: readonly Edge[] = OPERATION_LIFECYCLE.flatMap(({ from, event, to }) =>
+  from.map(phase => ({ from: phase, event, to: to === 'same' ? phase : to })),
+)
+const jobEdges: readonly Edge[] = JOB_LIFECYCLE.filter(({ to }) => to !== 'refused')
+const taskEdges: readonly Edge[] = TASK_LIFECYCLE.filter(({ to }) => to !== 'refused')
+
+/** The pictures of the concepts: the statuses of an operation, a job and a task. */
+export const outlines = {
+  operation: outline(operationEdges, 'PENDING', phase => (phase === 'BETWEEN_ATTEMPTS' ? 'PENDING' : phase)),
+  job: outline(jobEdges, 'IDLE'),
+  task: outline(taskEdges, 'ACTIVE'),
+}
+
 function operations(): string {
-  const edges = OPERATION_LIFECYCLE.flatMap(({ from, event, to }) =>
-    from.map(phase => ({ from: phase, event, to: to === 'same' ? phase : to })),
-  )
   const rows = OPERATION_LIFECYCLE.map(({ from, event, to, effects = [] }) => [
     from.join(', '),
     `\`${event}\``,
@@ -105,7 +125,7 @@ function operations(): string {
 \`BETWEEN_ATTEMPTS\` reads as the status \`PENDING\`: the operation was launched, keeps its place on the device, and waits for its next
 attempt. A message that names an operation which was never launched is answered 404. What the table does not name cannot happen.
 
-${diagram(edges, 'PENDING')}
+${diagram(operationEdges, 'PENDING')}
 
 ${table(['from', 'event', 'to', 'result · counter', 'effects'], rows)}
 
@@ -113,7 +133,6 @@ ${glossary(OPERATION_EVENTS)}`
 }
 
 function jobs(): string {
-  const moves = JOB_LIFECYCLE.filter(({ to }) => to !== 'refused')
   const rows = JOB_LIFECYCLE.map(({ from, event, to, effects }) => [
     from,
     `\`${event}\``,
@@ -124,7 +143,7 @@ function jobs(): string {
 
 A job begins in \`IDLE\`; one that is created active is activated in the same call.
 
-${diagram(moves, 'IDLE')}
+${diagram(jobEdges, 'IDLE')}
 
 ${table(['from', 'event', 'to', 'effects'], rows)}
 
@@ -132,7 +151,6 @@ ${glossary(JOB_EVENTS)}`
 }
 
 function tasks(): string {
-  const moves = TASK_LIFECYCLE.filter(({ to }) => to !== 'refused')
   const rows = TASK_LIFECYCLE.map(({ from, event, to }) => [
     from,
     `\`${event}\``,
@@ -142,7 +160,7 @@ function tasks(): string {
 
 A task begins in \`ACTIVE\`, or in \`INACTIVE\` where it is created so.
 
-${diagram(moves, 'ACTIVE')}
+${diagram(taskEdges, 'ACTIVE')}
 
 ${table(['from', 'event', 'to'], rows)}
 

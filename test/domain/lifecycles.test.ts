@@ -1,6 +1,7 @@
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { lifecyclesPage } from './lifecycles-page.ts'
+import { lifecyclesPage, outlines } from './lifecycles-page.ts'
 
 const page = path.join(import.meta.dirname, '..', '..', 'docs', 'reference', 'lifecycles.md')
 
@@ -13,4 +14,12 @@ test('every state of a table is drawn', () => {
   for (const state of ['BETWEEN_ATTEMPTS', 'FINISHED_OUT_OF_TIME', 'CANCELLING_BY_ENGINE', 'PAUSED', 'CANCELLING']) {
     expect(drawn).toMatch(new RegExp(`--> ${state}:`))
   }
+})
+
+test('the pictures in the concepts are drawn from the tables', async () => {
+  const concepts = path.join(import.meta.dirname, '..', '..', 'docs', 'concepts.md')
+  const pictures = [...(await readFile(concepts, 'utf8')).matchAll(/```mermaid\n.*?\n```/gs)].map(
+    ([picture]) => picture,
+  )
+  expect(pictures).toEqual([outlines.operation, outlines.job, outlines.task])
 })
