@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { DroverError, type ErrorKind } from './domain/errors.ts'
+import { isUnavailable } from './store/database.ts'
 
 /** The status of each kind of refusal. Serves: Errors. */
 export const STATUS_OF: Readonly<Record<ErrorKind, number>> = {
@@ -17,6 +18,9 @@ export const STATUS_OF: Readonly<Record<ErrorKind, number>> = {
   stopping: 503,
   fault: 500,
 }
+
+/** How soon to ask again when the database could not be had. */
+const AWAY_RETRY_MS = 2_000
 
 /** The body of every answer that is not a success. */
 export interface ErrorBody {
@@ -49,6 +53,8 @@ function refusalOf(error: unknown): DroverError {
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown }
   const own = typeof code === 'string' ? OWN_REFUSALS[code] : undefined
   if (own) return own(error)
+  // Nobody is at fault who asked: the same request may go through a moment later, here or at another process.
+  if (isUnavailable(error)) return new DroverError('unavailable', [], undefined, AWAY_RETRY_MS)
   // The body's stream broke off, or the like: the client's side of the exchange failed, not ours.
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) return new DroverError('malformed')
   return new DroverError('fault')
@@ -57,6 +63,8 @@ function refusalOf(error: unknown): DroverError {
 /** Answers a thrown thing, and logs it where it is a fault of ours. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = refusalOf(error)
+  if (isUnavailable(error))
+    request.log.warn({ err: error, req: request }, 'a request was refused: the database is away')
   if (refusal.entry.kind === 'fault') request.log.error({ err: error, req: request }, 'a request failed')
   if (refusal.retryAfterMs !== undefined)
     reply.header('retry-after', Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)))

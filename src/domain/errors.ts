@@ -39,6 +39,7 @@ export const ERRORS = {
   tooMany: { code: '0x010203', kind: 'tooMany', message: 'Too many requests.' },
   stopping: { code: '0x010204', kind: 'stopping', message: 'The service is stopping.' },
   notReady: { code: '0x010205', kind: 'stopping', message: 'The service is not ready.' },
+  unavailable: { code: '0x010206', kind: 'stopping', message: 'The service cannot take this now. Ask again.' },
   noTarget: { code: '0x020002', kind: 'invalid', message: 'No valid or allowed entity in the target.' },
   invalidParameters: {
     code: '0x020003',

@@ -88,6 +88,29 @@ export function sqlState(error: unknown): string | null {
   return error instanceof pg.DatabaseError ? (error.code ?? null) : null
 }
 
+/** Errors of connections that could not be had, or were lost before the server answered. */
+const unanswered = new WeakSet<object>()
+
+/** The same promise; what it fails with is remembered where the server did not say it. */
+function asked<T>(answer: Promise<T>): Promise<T> {
+  return answer.catch((error: unknown) => {
+    if (error instanceof Error && !(error instanceof pg.DatabaseError)) unanswered.add(error)
+    throw error
+  })
+}
+
+/**
+ * What the server says when it can take nothing now, whatever is asked of it: connections (08), resources such as the disk (53), locks
+ * and time (55P03, 57014), its stop (57P), the disk again (58), a standby (25006), and what was repeated in vain (40).
+ */
+const cannotNow = /^(08|53|58|57P|55P03|57014|25006|40)/
+
+/** Whether an error tells of a database that is away, full or overrun, and not of what was asked: it is worth asking again later. */
+export function isUnavailable(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === null ? error instanceof Error && unanswered.has(error) : cannotNow.test(state)
+}
+
 /** True for what a repeat of the whole transaction can mend. */
 function isRepeatable(error: unknown): boolean {
   const state = sqlState(error)
@@ -110,17 +133,17 @@ function onClient(client: pg.PoolClient, waitMs?: number): Transaction {
   const patience = waitMs === undefined ? {} : { query_timeout: waitMs }
   return {
     async run<Row, Params extends readonly unknown[]>({ name, text }: Statement<Row, Params>, params: Params) {
-      return (await client.query<Row & pg.QueryResultRow>({ name, text, values: params.map(bindable), ...patience }))
-        .rows
+      const values = params.map(bindable)
+      return (await asked(client.query<Row & pg.QueryResultRow>({ name, text, values, ...patience }))).rows
     },
     async count({ name, text }, params) {
-      return (await client.query({ name, text, values: params.map(bindable), ...patience })).rowCount ?? 0
+      return (await asked(client.query({ name, text, values: params.map(bindable), ...patience }))).rowCount ?? 0
     },
     async query<Row>(fragment: SqlFragment) {
-      return (await client.query<Row & pg.QueryResultRow>({ ...render(fragment), ...patience })).rows
+      return (await asked(client.query<Row & pg.QueryResultRow>({ ...render(fragment), ...patience }))).rows
     },
     async executeSql(text, values) {
-      const answers: pg.QueryResult<Record<string, unknown>>[] = [await client.query(text, values)].flat()
+      const answers: pg.QueryResult<Record<string, unknown>>[] = [await asked(client.query(text, values))].flat()
       return { rows: answers.flatMap(({ rows }) => rows) }
     },
   }
@@ -158,7 +181,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     work: (client: pg.PoolClient) => Promise<T>,
     isBroken: (error: unknown) => boolean = breaksConnection,
   ): Promise<T> {
-    const client = await pool.connect()
+    const client = await asked(pool.connect())
     let broken = false
     try {
       return await work(client)
@@ -171,13 +194,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   async function once<T>(work: (tx: Transaction) => Promise<T>, begin: string, timeoutMs?: number): Promise<T> {
-    const client = await pool.connect()
+    const client = await asked(pool.connect())
     let broken = true
     try {
-      await client.query(begin)
+      await asked(client.query(begin))
       if (timeoutMs !== undefined) await client.query(`set local statement_timeout = ${Math.trunc(timeoutMs)}`)
       const result = await work(onClient(client, timeoutMs === undefined ? undefined : timeoutMs + 5_000))
-      const { command } = await client.query('commit')
+      const { command } = await asked(client.query('commit'))
       broken = false
       // The server answers the commit of a failed transaction with a rollback, silently.
       if (command !== 'COMMIT') throw new Error('the transaction was rolled back: an error inside it was swallowed')
@@ -216,7 +239,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     fragment: SqlFragment,
     { batchRows = 1_000, timeoutMs = 60_000 }: StreamOptions = {},
   ): AsyncGenerator<Row[], void, void> {
-    const client = await pool.connect()
+    const client = await asked(pool.connect())
     let broken = true
     try {
       const declare = render(sql`declare streamed no scroll cursor with hold for ${fragment}`)

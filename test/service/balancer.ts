@@ -9,6 +9,9 @@ import { connect, createServer, type Socket } from 'node:net'
 export interface Balancer {
   /** `http://127.0.0.1:…` */
   readonly url: string
+  readonly port: number
+  /** Cuts every connection there is now, and answers how many; new ones are taken. */
+  cut(): number
   close(): void
 }
 
@@ -43,11 +46,21 @@ export async function openBalancer(ports: readonly number[]): Promise<Balancer> 
     join(client, ports.length)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', 4_096, resolve))
+  const { port } = server.address() as AddressInfo
+
+  function cut(): number {
+    const open = [...sockets]
+    for (const socket of open) socket.destroy()
+    return open.length / 2
+  }
+
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
+    port,
+    cut,
     close() {
       server.close()
-      for (const socket of sockets) socket.destroy()
+      cut()
     },
   }
 }

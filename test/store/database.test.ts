@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { openDatabase, sqlState } from '../../src/store/database.ts'
+import { isUnavailable, openDatabase, sqlState } from '../../src/store/database.ts'
 import { sql, statement } from '../../src/store/statement.ts'
 import { createTestDatabase, silentLog, testDatabase } from '../database.ts'
 
@@ -152,6 +152,8 @@ describe('lost connections', () => {
   test('a server that cannot be reached is an error to the caller', async () => {
     const nowhere = openDatabase({ url: 'postgres://nobody@127.0.0.1:1/none', log: silentLog })
     await expect(nowhere.query(sql`select 1`)).rejects.toThrow('ECONNREFUSED')
+    await expect(nowhere.query(sql`select 1`)).rejects.toSatisfy(isUnavailable)
+    await expect(nowhere.transaction(tx => tx.query(sql`select 1`))).rejects.toSatisfy(isUnavailable)
     await expect(nowhere.listen('channel', () => {})).rejects.toThrow('ECONNREFUSED')
     await nowhere.close()
   })
@@ -160,6 +162,25 @@ describe('lost connections', () => {
     const hasty = openDatabase({ url, statementTimeoutMs: 50, log: silentLog })
     await expect(hasty.query(sql`select pg_sleep(10)`)).rejects.toSatisfy(error => sqlState(error) === '57014')
     await hasty.close()
+  })
+})
+
+describe('a database that can take nothing now is told apart from a question that is wrong', () => {
+  test.each([
+    ['it has no room on its disk', `do $$ begin raise exception 'full' using errcode = '53100'; end $$`, true],
+    ['it is stopping', `do $$ begin raise exception 'bye' using errcode = '57P01'; end $$`, true],
+    ['the connection is cut', 'select pg_terminate_backend(pg_backend_pid())', true],
+    ['the statement cannot be read', 'selec 1', false],
+    ['a key is taken', `do $$ begin raise exception 'twice' using errcode = '23505'; end $$`, false],
+  ])('%s', async (_, text, expected) => {
+    const refusal = await database.executeSql(text).catch((error: unknown) => error)
+    expect([refusal instanceof Error, isUnavailable(refusal)]).toEqual([true, expected])
+  })
+
+  test('and so is what the caller of a transaction throws', async () => {
+    const own = new Error('of the caller')
+    await expect(database.transaction(async () => Promise.reject(own))).rejects.toBe(own)
+    expect(isUnavailable(own)).toBe(false)
   })
 })
 

@@ -1,0 +1,263 @@
+/**
+ * Holds what clients, devices and receivers saw of a run against what must always hold. It knows the service by its doors alone.
+ * Each fault found begins with the number of the rule in ARCHITECTURE.md that it breaks.
+ */
+import type { JobView } from '../../src/contract/job.ts'
+import type { OperationView } from '../../src/contract/operation.ts'
+import type { VerifyView } from '../../src/contract/verify.ts'
+import type { Flow } from '../../src/simulator/options.ts'
+import { countersOf, recount } from '../service/jobs.ts'
+import type { StubbornClient } from './client.ts'
+import type { DoneFault } from './faults.ts'
+import type { Story } from './stories.ts'
+import { REDELIVERY_MS, type World } from './world.ts'
+
+/** What is launched is sent within two seconds or given back; the rest is for a busy machine. */
+const IN_HAND_MS = 2_000
+const BUSY_MS = 1_500
+/** What a frozen fleet has not read yet is read for so long after it goes on. */
+const UNREAD_MS = 4_000
+/** A broker that is killed forgets what it has not saved: it saves every second. */
+const UNSAVED_MS = 3_000
+/** How far a fault reaches beyond its end: a lost sender is noticed, a session found dead, work given back. */
+const AFTERMATH_MS = 20_000
+
+interface Seen {
+  readonly device: string
+  readonly receivedAt: number[]
+  executions: number
+  /** when final answers were taken, over a way on which that is said after the commit */
+  readonly takenAt: number[]
+}
+
+export interface Judgement {
+  readonly wrong: string[]
+  readonly figures: Readonly<Record<string, number>>
+}
+
+export async function judge(world: World, stories: readonly Story[], faults: readonly DoneFault[]): Promise<Judgement> {
+  const wrong: string[] = []
+  const seen = readEvents(world)
+  const brokerDeaths = faults.filter(({ fault }) => fault === 'kill the broker').map(({ fromMs }) => fromMs)
+  const flowOf = new Map(world.parties.flatMap(({ devices }) => devices.map(({ id, flow }) => [id, flow] as const)))
+  const figures = {
+    operations: 0,
+    successful: 0,
+    outOfTime: 0,
+    timedOut: 0,
+    retried: 0,
+    receivedAgain: 0,
+    answersTaken: 0,
+  }
+  const known = new Set<string>()
+
+  for (const story of stories) {
+    const operations = await listOperations(story.party.client, story.id)
+    const name = `the ${story.kind} job ${story.id}`
+    const { body: job } = await story.party.client.call<JobView>('GET', `/north/v80/operation/jobs/${story.id}`)
+    figures.operations += operations.length
+    wrong.push(...judgeTarget(name, story, operations), ...judgeJob(name, story, job, operations))
+    for (const operation of operations) {
+      known.add(operation.operationId)
+      const of = seen.get(operation.operationId)
+      figures.successful += Number(operation.status === 'FINISHED' && operation.result === 'SUCCESSFUL')
+      figures.outOfTime += Number(operation.status === 'FINISHED_OUT_OF_TIME')
+      figures.timedOut += Number(operation.status === 'TIMEOUT_CANCELLED')
+      figures.retried += Number(operation.attempts.current > 1)
+      if (of) {
+        figures.receivedAgain += Math.max(0, of.receivedAt.length - operation.attempts.current)
+        const synchronous = flowOf.get(of.device) === 'http-sync'
+        const taken = of.takenAt.filter(
+          at =>
+            !synchronous &&
+            !(
+              flowOf.get(of.device) === 'mqtt' &&
+              brokerDeaths.some(death => at > death - UNSAVED_MS && at < death + UNSAVED_MS)
+            ),
+        )
+        figures.answersTaken += taken.length
+        wrong.push(
+          ...judgeOperation(name, operation, of, flowOf.get(of.device), taken, faults),
+          ...judgeGates(name, story, operation, of, faults),
+        )
+      } else if (operation.result === 'SUCCESSFUL')
+        wrong.push(`1: ${operation.operationId} of ${name} is successful, and no device had it`)
+    }
+    wrong.push(...judgeCalls(name, world, story))
+  }
+  for (const [id, { device }] of seen) if (!known.has(id)) wrong.push(`8: ${device} was sent ${id}, which no job has`)
+  for (const party of world.parties)
+    wrong.push(
+      ...(await judgeOrganization(
+        party.client,
+        stories.filter(story => story.party === party),
+      )),
+    )
+  return { wrong, figures }
+}
+
+function readEvents({ events }: World): Map<string, Seen> {
+  const seen = new Map<string, Seen>()
+  for (const [what, device, operation, at, kind, delivery] of events) {
+    const of = seen.get(operation) ?? { device, receivedAt: [], executions: 0, takenAt: [] }
+    seen.set(operation, of)
+    if (what === 'received') of.receivedAt.push(at)
+    if (what === 'executed') of.executions += 1
+    if (what === 'answered' && kind === 'final' && delivery === 'delivered') of.takenAt.push(at)
+  }
+  return seen
+}
+
+/** Those of a list that another does not hold. */
+function without(list: readonly string[], other: readonly string[]): string[] {
+  const held = new Set(other)
+  return list.filter(each => !held.has(each))
+}
+
+/** 1: every device of the target has exactly one operation, in one final state. */
+function judgeTarget(name: string, { devices }: Story, operations: readonly OperationView[]): string[] {
+  const got = operations.map(({ entityId }) => entityId)
+  const missing = without(devices, got).length
+  const extra = without(got, devices).length
+  const doubled = got.length - new Set(got).size
+  const open = operations.filter(
+    ({ status }) => !/^(FINISHED|FINISHED_OUT_OF_TIME|TIMEOUT_CANCELLED|CANCELLED|NOT_ALLOWED)$/.test(status),
+  )
+  return [
+    ...(missing + extra + doubled > 0
+      ? [`1: ${name} lacks ${missing} devices, has ${extra} others and ${doubled} twice`]
+      : []),
+    ...(open.length > 0
+      ? [`1: ${name} has ended with ${open.length} open operations, ${open[0]!.operationId} is ${open[0]!.status}`]
+      : []),
+  ]
+}
+
+/** 2: the counters are those of the listing; and the job has ended as its kind must, once. */
+function judgeJob(name: string, { kind, end }: Story, job: JobView, operations: readonly OperationView[]): string[] {
+  const [counted, recounted] = [JSON.stringify(countersOf(job)), JSON.stringify(recount(operations))]
+  const { status } = job.report.summary
+  const ends: Partial<Record<Story['kind'], RegExp>> = {
+    closed: /^CANCELLED$/,
+    cancelled: /^(CANCELLED|FINISHED.*)$/,
+    stopped: /^(TIMEOUT_CANCELLED|FINISHED.*)$/,
+  }
+  const changed =
+    status !== end.report.summary.status ||
+    JSON.stringify(job.report.execution) !== JSON.stringify(end.report.execution)
+  return [
+    ...(changed ? [`1: ${name} had ended ${end.report.summary.status}, and is ${status}`] : []),
+    ...(counted === recounted ? [] : [`2: ${name} counts ${counted}, its operations are ${recounted}`]),
+    ...((ends[kind] ?? /^FINISHED/).test(status) ? [] : [`1: ${name} ended ${status}`]),
+  ]
+}
+
+/** 5 and 6, and that nothing was done twice. */
+function judgeOperation(
+  name: string,
+  { operationId, entityId, status, attempts }: OperationView,
+  { device, receivedAt, executions }: Seen,
+  flow: Flow | undefined,
+  taken: readonly number[],
+  faults: readonly DoneFault[],
+): string[] {
+  const wrong: string[] = []
+  if (device !== entityId) wrong.push(`8: ${operationId} of ${name} is on ${entityId}, and ${device} had it`)
+  if (attempts.current > attempts.total)
+    wrong.push(`5: ${operationId} of ${name} had ${attempts.current} of ${attempts.total} attempts`)
+  if (executions > 1) wrong.push(`4: ${operationId} of ${name} was done ${executions} times`)
+  if (taken.length > 0 && status !== 'FINISHED' && status !== 'FINISHED_OUT_OF_TIME') {
+    wrong.push(`6: the answer to ${operationId} of ${name} was taken, and it is ${status}`)
+  }
+  // What was handed to a device that asks, and not heard of, is offered again.
+  const offeredAgain = receivedAt.filter(
+    (at, index) => index > 0 && at - receivedAt[index - 1]! > REDELIVERY_MS - BUSY_MS,
+  )
+  if (
+    receivedAt.length - (flow === 'pull' ? offeredAgain.length : 0) > attempts.current &&
+    !faults.some(fault => reaches(fault, receivedAt))
+  ) {
+    wrong.push(
+      `4: ${operationId} of ${name} came ${receivedAt.length} times in ${attempts.current} attempts, and nothing had happened`,
+    )
+  }
+  return wrong
+}
+
+function reaches({ fromMs, toMs }: DoneFault, receivedAt: readonly number[]): boolean {
+  return receivedAt[0]! < toMs + AFTERMATH_MS && receivedAt.at(-1)! > fromMs - IN_HAND_MS
+}
+
+/** 3: nothing comes to a device while its job may not launch, but what was in hand for two seconds more. */
+function judgeGates(
+  name: string,
+  { closed }: Story,
+  { operationId }: OperationView,
+  { receivedAt }: Seen,
+  faults: readonly DoneFault[],
+): string[] {
+  const unread = faults.filter(({ fault }) => fault === 'freeze the fleet')
+  return closed.flatMap(({ why, from, to }) => {
+    // What may not be launched from the beginning cannot be in hand.
+    const since = from === 0 ? 0 : from + IN_HAND_MS + BUSY_MS
+    const until = to ?? Number.POSITIVE_INFINITY
+    const bad = receivedAt.find(
+      at => at > since && at < until && !unread.some(({ fromMs, toMs }) => at > fromMs && at < toMs + UNREAD_MS),
+    )
+    return bad === undefined
+      ? []
+      : [`3: ${operationId} of ${name} came to its device ${bad - from} ms after the job was ${why}`]
+  })
+}
+
+/** 7: told at least once that it started and that it finished, in this order. */
+function judgeCalls(name: string, { receiver }: World, { id, end }: Story): string[] {
+  const heard = receiver.heard.get(id) ?? []
+  const first = (event: string) => heard.findIndex(call => call.event === event && call.taken)
+  const started = first('jobStarted')
+  const finished = first('jobFinished')
+  const wrong: string[] = []
+  if (finished < 0) wrong.push(`7: the end of ${name} was never told`)
+  if (end.report.execution.startedDate === '') return wrong
+  if (started < 0) wrong.push(`7: the start of ${name} was never told`)
+  else if (heard.findIndex(call => call.event === 'jobFinished') < started)
+    wrong.push(`7: the end of ${name} was told before its start`)
+  return wrong
+}
+
+/** 8 and 2: an organization finds its own jobs and no other, and a recount agrees. */
+async function judgeOrganization(client: StubbornClient, own: readonly Story[]): Promise<string[]> {
+  const { body: found } = await client.call<{ jobs: { id: string }[] } | undefined>('POST', '/north/v80/search/jobs', {
+    limit: { size: 2_000 },
+  })
+  const ids = found?.jobs.map(({ id }) => id) ?? []
+  const expected = own.map(({ id }) => id)
+  const wrong: string[] = []
+  if (ids.length !== expected.length || without(ids, expected).length > 0) {
+    wrong.push(
+      `8: ${expected.length} jobs were made, ${ids.length} are found, ${without(ids, expected).length} of them strange`,
+    )
+  }
+  for (let after = ''; ; ) {
+    const { status, body } = await client.call<VerifyView>('GET', `/north/v80/operation/verify?size=200${after}`)
+    if (status !== 200) return [...wrong, `2: verify was answered ${status}`]
+    for (const difference of body.differences) wrong.push(`2: ${JSON.stringify(difference)}`)
+    if (body.next === undefined) return wrong
+    after = `&after=${body.next}`
+  }
+}
+
+/** Every operation of a job, page by page. */
+async function listOperations(client: StubbornClient, job: string): Promise<OperationView[]> {
+  const operations: OperationView[] = []
+  for (let page = 1, of = 1; page <= of; page += 1) {
+    const { status, body } = await client.call<{ page: { of: number }; operations: OperationView[] } | undefined>(
+      'GET',
+      `/north/v80/operation/jobs/${job}/operations?start=${page}&size=1000`,
+    )
+    if (status === 204 || !body) break
+    operations.push(...body.operations)
+    of = body.page.of
+  }
+  return operations
+}

@@ -1,0 +1,61 @@
+/** What the rows of a run's database must be: looked at while it runs, and when everything has ended. It only reads. */
+import type { Client } from 'pg'
+import type { Story } from './stories.ts'
+
+/** Clocks of nodes agree to within what a measurement over a busy connection can err. */
+const CLOCK_MS = 500
+
+/** Looks for what must not be at any moment. Answers what was found wrong. */
+export async function judgeRowsNow(client: Client): Promise<string[]> {
+  const { rows } = await client.query<{ count: number }>(
+    `select count(*)::int as count from (
+       select from operation o join job j on j.job = o.job
+        where o.status in ('QUEUED', 'WAITING_FOR_ACK', 'WAITING_FOR_CONNECTION', 'IN_PROGRESS')
+        group by o.partition, o.entity, j.name having count(*) > 1) twice`,
+  )
+  const [{ count } = { count: 0 }] = rows
+  return count > 0 ? [`4: ${count} entities have two launched operations of one name`] : []
+}
+
+/** Looks at everything once all has ended. */
+export async function judgeRowsAtTheEnd(client: Client, stories: readonly Story[]): Promise<string[]> {
+  const wrong: string[] = []
+  const none = async (what: string, text: string, values: unknown[] = []) => {
+    const { rows } = await client.query<{ count: number }>(text, values)
+    const count = Number(rows[0]?.count ?? 0)
+    if (count > 0) wrong.push(`${what}: ${count}`)
+  }
+  for (const table of ['operation', 'operation_detail', 'operation_live', 'operation_ready', 'job_counter_delta']) {
+    await none(`1: rows left in ${table}`, `select count(*) from ${table}`)
+  }
+  await none(
+    '1: jobs that are not final',
+    `select count(*) from job where status not in ('FINISHED', 'FINISHED_WITH_ERRORS', 'CANCELLED', 'TIMEOUT_CANCELLED')`,
+  )
+  await none(
+    '5: attempts beyond retries + 1',
+    'select count(*) from operation_ended e join job j on j.job = e.job where e.attempt > j.retries + 1',
+  )
+  // A late answer dates the end anew, after the slot was free again.
+  await none(
+    '4: operations of one name on one entity that overlap',
+    `select count(*) from (
+       select e.status, e.ended_at, lead(e.started_at) over (partition by e.partition, e.entity, j.name order by e.started_at) as next
+         from operation_ended e join job j on j.job = e.job where e.started_at is not null) x
+      where x.status <> 'FINISHED_OUT_OF_TIME' and x.next < x.ended_at - make_interval(secs => $1)`,
+    [CLOCK_MS / 1_000],
+  )
+  for (const { id, kind, closed } of stories) {
+    for (const { why, from, to } of closed) {
+      await none(
+        `3: operations of the ${kind} job ${id} first launched while it was ${why}`,
+        `select count(*) from operation_ended where job = $1 and started_at > to_timestamp($2) and started_at < to_timestamp($3)`,
+        [BigInt(`0x${id}`).toString(), (from + CLOCK_MS) / 1_000, to === null ? 1e11 : (to - CLOCK_MS) / 1_000],
+      )
+    }
+  }
+  const { rows } = await client.query<{ count: number }>('select count(*)::int as count from job')
+  if (rows[0]?.count !== stories.length) wrong.push(`6: ${rows[0]?.count} jobs, and ${stories.length} were asked for`)
+  await none('7: deliveries that are not delivered', `select count(*) from delivery where state <> 'DELIVERED'`)
+  return wrong
+}

@@ -1,0 +1,209 @@
+/**
+ * One run: a world, clients who make jobs until enough operations are asked for, a schedule of faults meanwhile, and the judgement when
+ * everything has come to its end.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DeliveriesPage } from '../../src/contract/delivery.ts'
+import type { VerifyView } from '../../src/contract/verify.ts'
+import { type DoneFault, inflict } from './faults.ts'
+import { judge } from './judge.ts'
+import { judgeRowsAtTheEnd, judgeRowsNow } from './rows.ts'
+import { drawSchedule, FAULTS, type PlannedFault } from './schedule.ts'
+import { planStory, playStory, type Story } from './stories.ts'
+import { mosquittoProgram, openWorld, type World, type WorldOptions } from './world.ts'
+
+export interface ChaosOptions {
+  readonly seed: number
+  readonly faults: number
+  readonly operations: number
+  readonly devices: number
+  readonly nodes?: number
+  /** Mosquitto where it is installed, unless told */
+  readonly broker?: WorldOptions['broker']
+  /** told of what happens, a line each */
+  readonly tell?: (line: string) => void
+}
+
+export interface ChaosResult {
+  readonly wrong: readonly string[]
+  readonly figures: Readonly<Record<string, unknown>>
+  readonly faults: readonly DoneFault[]
+}
+
+/** Jobs that run at the same time. */
+const AT_ONCE = 4
+const SAMPLE_EVERY_MS = 3_000
+const QUIET_MS = 6_000
+const LATEST_ANSWER_MS = 20_000
+const CALLBACKS_WITHIN_MS = 120_000
+const STOP_GRACE_MS = 30_000
+
+export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
+  const { seed, devices, nodes = 3, tell = () => {} } = options
+  const broker = options.broker ?? (mosquittoProgram === undefined ? 'embedded' : 'mosquitto')
+  const startedAt = Date.now()
+  const world = await openWorld({ seed, devices, nodes, broker })
+  try {
+    tell(
+      `seed ${seed}: ${nodes} nodes, ${devices} devices and a tenth of it elsewhere, ${broker} broker, logs in ${world.folder}`,
+    )
+    const wrong: string[] = []
+    const over = new AbortController()
+    const sampling = sample(world, wrong, over.signal)
+    const schedule = drawSchedule({
+      seed,
+      count: options.faults,
+      nodes,
+      without: broker === 'embedded' ? brokerFaults : [],
+    })
+    const inflicting = inflictAll(world, schedule, tell)
+    const stories = await playStories(world, options, inflicting, tell)
+    const faults = await inflicting
+    await comesToRest(world, stories)
+    over.abort()
+    const samples = await sampling
+    const judged = await judge(world, stories, faults)
+    wrong.push(...judged.wrong, ...(await world.database.on(client => judgeRowsAtTheEnd(client, stories))))
+    const counters = await world.endFleet()
+    const stops = await stopNodes(world)
+    wrong.push(...stops)
+    const figures = {
+      seed,
+      seconds: Math.round((Date.now() - startedAt) / 1_000),
+      faults: faults.filter(({ failure }) => failure === undefined).length,
+      jobs: stories.length,
+      ...judged.figures,
+      samples,
+      statuses: countStatuses(world),
+      devices: counters[0],
+    }
+    for (const { client } of world.parties)
+      for (const fault of client.faults.slice(0, 5)) tell(`answered 500: ${fault}`)
+    return { wrong, figures, faults }
+  } finally {
+    await world.close()
+  }
+}
+
+function countStatuses({ parties }: World): Record<number, number> {
+  const sums: Record<number, number> = {}
+  for (const { client } of parties) {
+    for (const [status, count] of client.statuses) sums[status] = (sums[status] ?? 0) + count
+  }
+  return sums
+}
+
+const brokerFaults = (['restart the broker', 'kill the broker', 'cut the connections of the broker'] as const).slice()
+
+async function inflictAll(
+  world: World,
+  schedule: readonly PlannedFault[],
+  tell: (line: string) => void,
+): Promise<DoneFault[]> {
+  const done: DoneFault[] = []
+  const busy = new Map<string, Promise<void>>()
+  let before: Promise<void> = Promise.resolve()
+  for (const planned of schedule) {
+    if (!planned.onTop) await before
+    await sleep(planned.afterMs)
+    const { part } = FAULTS[planned.fault]
+    const key = part === 'node' ? `node ${planned.node}` : part
+    await busy.get(key)
+    const at = new Date().toISOString().slice(11, 23)
+    before = inflict(world, planned).then(fault => {
+      done.push(fault)
+      const where = part === 'node' ? ` ${planned.node}` : ''
+      tell(
+        `${at} ${planned.fault}${where}, ${fault.toMs - fault.fromMs} ms${fault.failure ? `: ${fault.failure}` : ''}`,
+      )
+    })
+    busy.set(key, before)
+  }
+  await Promise.all(busy.values())
+  return done
+}
+
+/** Plays stories until enough operations are asked for and every fault is over. */
+async function playStories(
+  world: World,
+  { seed, operations }: ChaosOptions,
+  inflicting: Promise<unknown>,
+  tell: (line: string) => void,
+): Promise<Story[]> {
+  const stories: Story[] = []
+  const failure = new AbortController()
+  let next = 0
+  let asked = 0
+  let faultsOver = false
+  void inflicting.then(() => {
+    faultsOver = true
+  })
+
+  async function teller(): Promise<void> {
+    while (!(asked >= operations && faultsOver)) {
+      const planned = planStory(seed, next)
+      next += 1
+      asked += planned.kind === 'listed' ? 100 : world.parties[planned.party].devices.length
+      const story = await playStory(world, planned, failure.signal)
+      stories.push(story)
+      const { status, total } = story.end.report.summary
+      tell(`${new Date().toISOString().slice(11, 23)} the ${story.kind} job ${story.id} of ${total} is ${status}`)
+    }
+  }
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, () =>
+      teller().catch((error: unknown) => {
+        failure.abort(error)
+        throw error
+      }),
+    ),
+  )
+  return stories
+}
+
+/** Looks again and again for what must not be at any moment; a look that is not answered is no look. */
+async function sample(world: World, wrong: string[], over: AbortSignal): Promise<number> {
+  let samples = 0
+  while (!over.aborted) {
+    await sleep(SAMPLE_EVERY_MS, undefined, { signal: over }).catch(() => {})
+    if (over.aborted) break
+    const found = await world.database.on(judgeRowsNow).catch(() => null)
+    const { status, body } = await world.parties[0].client.once<VerifyView>(
+      'GET',
+      '/north/v80/operation/verify?size=20',
+    )
+    if (found) wrong.push(...found)
+    if (status === 200) for (const each of body.differences) wrong.push(`2: while it ran: ${JSON.stringify(each)}`)
+    samples += Number(found !== null) + Number(status === 200)
+  }
+  return samples
+}
+
+/** Waits for late answers, and for callbacks, which are asked for at once instead of after their pauses. */
+async function comesToRest(world: World, stories: readonly Story[]): Promise<void> {
+  const from = Date.now()
+  while (Date.now() - from < LATEST_ANSWER_MS + QUIET_MS || Date.now() - world.lastEventAt() < QUIET_MS)
+    await sleep(200)
+  const untold = () =>
+    stories.filter(
+      ({ id }) => !world.receiver.heard.get(id)?.some(({ event, taken }) => taken && event === 'jobFinished'),
+    )
+  for (const until = Date.now() + CALLBACKS_WITHIN_MS; Date.now() < until; await sleep(1_000)) {
+    let open = 0
+    for (const { client } of world.parties) {
+      const { body } = await client.call<DeliveriesPage | undefined>('GET', '/north/v80/deliveries?state=OPEN&size=200')
+      for (const { id } of body?.deliveries ?? []) await client.call('POST', `/north/v80/deliveries/${id}/repeat`)
+      open += body?.deliveries.length ?? 0
+    }
+    if (open === 0 && untold().length === 0) return
+  }
+}
+
+/** Stops every node in order: each must end with 0, and none may have ended before that by itself. */
+async function stopNodes({ nodes }: World): Promise<string[]> {
+  await Promise.all(nodes.map(node => node.stop(STOP_GRACE_MS)))
+  return nodes.flatMap(({ name, deaths, stops }) => [
+    ...deaths.map(death => `6: ${death}`),
+    ...stops.filter(code => code !== 0).map(code => `6: ${name} was stopped in order and ended with ${code}`),
+  ])
+}
