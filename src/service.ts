@@ -4,6 +4,7 @@
 import { randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
@@ -12,6 +13,7 @@ import { functionConnector } from './connectors/function.ts'
 import { functionPool } from './connectors/function-pool.ts'
 import { httpConnector } from './connectors/http.ts'
 import { httpHosts } from './connectors/http-hosts.ts'
+import { serveConsole } from './console-files.ts'
 import { readParameters } from './contract/device-parameters.ts'
 import { mayExecute } from './domain/caller.ts'
 import { numberSource } from './domain/identity.ts'
@@ -82,6 +84,8 @@ export interface Service {
 }
 
 const STOP_GRACE_MS = 5_000
+/** Where the build leaves the console, seen from the sources and from what is compiled beside them. */
+const CONSOLE_FOLDER = path.resolve(import.meta.dirname, '../dist/console')
 
 /** Starts a service. Fails with a clear word, having stopped what it had started. */
 export async function startService(options: ServiceOptions): Promise<Service> {
@@ -187,7 +191,10 @@ async function build(
   describeInterface(server)
   metrics.countRequests(server)
   const southParts = southOf(parts)
-  if (config.roles.includes('north')) registerNorth(server, await northParts(parts))
+  if (config.roles.includes('north')) {
+    registerNorth(server, await northParts(parts))
+    await serveConsole(server, CONSOLE_FOLDER)
+  }
   if (config.roles.includes('south')) await server.register(south, { prefix: '/south/v80', parts: southParts })
 
   const mqttPort = await mqtt.open(southParts)

@@ -16,7 +16,7 @@ export type Given<Name extends OperationName> = Omit<Operations[Name], 'answer'>
 export type Answer<Name extends OperationName> = Operations[Name]['answer']
 
 /** Left out where everything in it may be. */
-type GivenTo<Name extends OperationName> =
+export type GivenTo<Name extends OperationName> =
   Record<never, never> extends Given<Name> ? [given?: Given<Name>] : [given: Given<Name>]
 
 export interface Client {

@@ -1,0 +1,143 @@
+/**
+ * Something that will be done to devices: it says beforehand what and to how many, asks for the number to be typed where it is large,
+ * and shows the command that does the same.
+ */
+import { Button, Modal, TextInput } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import type { PlanView } from '../../contract/client/client.ts'
+import { count, counted } from '../figures.tsx'
+import { type Ask, ask } from '../request.ts'
+import { Curl } from './curl.tsx'
+import { Icon, type IconName } from './icons.tsx'
+import { Notice } from './notice.tsx'
+import { Failed } from './states.tsx'
+
+/** From so many devices on, the count is typed. */
+export const LARGE = 100
+
+export interface ActionProps<T> {
+  /** the verb on the button and in the dialog: Pause, Cancel the job */
+  readonly name: string
+  readonly icon?: IconName
+  readonly ask: Ask<T>
+  /** what will happen, in a sentence or two */
+  readonly children: ReactNode
+  /** how many devices it touches; null where it touches none, left out where the plan counts them */
+  readonly touches?: number | null
+  /** counts the devices before the job is made */
+  readonly plan?: Ask<PlanView>
+  readonly danger?: boolean
+  readonly primary?: boolean
+  readonly disabled?: boolean
+  readonly onDone?: (answer: T) => void
+}
+
+export function Action<T>(props: ActionProps<T>) {
+  const { name, icon, danger = false, primary = false, disabled = false } = props
+  const [open, setOpen] = useState(false)
+  return (
+    <>
+      <Button
+        variant={primary ? 'filled' : 'default'}
+        size="xs"
+        disabled={disabled}
+        {...(icon && { leftSection: <Icon name={icon} size={14} /> })}
+        className={danger ? 'button-danger' : ''}
+        onClick={() => setOpen(true)}
+      >
+        {name}
+      </Button>
+      <Modal
+        opened={open}
+        onClose={() => setOpen(false)}
+        title={name}
+        size="lg"
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        <Confirmation {...props} onClose={() => setOpen(false)} />
+      </Modal>
+    </>
+  )
+}
+
+function Confirmation<T>({
+  name,
+  ask: asked,
+  children,
+  touches: known,
+  plan,
+  danger = false,
+  onDone,
+  onClose,
+}: ActionProps<T> & { readonly onClose: () => void }) {
+  const queries = useQueryClient()
+  const [typed, setTyped] = useState('')
+  const doing = useMutation({
+    mutationFn: () => ask(asked),
+    onSuccess: async answer => {
+      onClose()
+      onDone?.(answer)
+      await queries.invalidateQueries()
+    },
+  })
+  const planned = useQuery({
+    queryKey: ['plan', plan?.given],
+    queryFn: ({ signal }) => (plan ? ask(plan, signal) : null),
+    enabled: plan !== undefined,
+    staleTime: 0,
+  })
+  const touches = plan ? planned.data?.target.total : known
+  const mustType = typeof touches === 'number' && touches >= LARGE
+  const isRight = !mustType || Number(typed.replace(/[\s,.']/g, '')) === touches
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (isRight && touches !== undefined && touches !== 0) doing.mutate()
+  }
+  return (
+    <form className="stack" onSubmit={submit}>
+      <div className="stack">{children}</div>
+      {planned.isError && <Failed error={planned.error} />}
+      {planned.data?.error && <Notice>{planned.data.error.message}</Notice>}
+      {touches !== null && !planned.isError && (
+        <p className="touches">
+          {touches === undefined ? (
+            'Counting the devices…'
+          ) : (
+            <>
+              This touches <strong>{counted(touches, 'device')}</strong>.
+            </>
+          )}
+        </p>
+      )}
+      {mustType && (
+        <TextInput
+          label={`Type ${count(touches)} to confirm`}
+          value={typed}
+          onChange={event => setTyped(event.currentTarget.value)}
+          inputMode="numeric"
+          autoComplete="off"
+          data-autofocus
+        />
+      )}
+      {doing.isError && <Failed error={doing.error} />}
+      <details className="more">
+        <summary>The same with curl</summary>
+        <Curl ask={asked} />
+      </details>
+      <div className="row row-end">
+        <Button variant="default" onClick={onClose}>
+          Leave it
+        </Button>
+        <Button
+          type="submit"
+          {...(danger && { color: 'red' })}
+          disabled={!isRight || touches === undefined || touches === 0}
+          loading={doing.isPending}
+        >
+          {name}
+        </Button>
+      </div>
+    </form>
+  )
+}

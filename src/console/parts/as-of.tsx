@@ -1,0 +1,38 @@
+/** Of when the figures beside it are, and whether they are still kept up to date. */
+import { Instant, span, useNow } from '../figures.tsx'
+
+/** After so long without an answer the figures are called old. */
+const OLD_MS = 10_000
+
+export interface Freshness {
+  readonly dataUpdatedAt: number
+  readonly isError: boolean
+}
+
+export function AsOf({
+  of: { dataUpdatedAt, isError },
+  live = true,
+}: {
+  readonly of: Freshness
+  readonly live?: boolean
+}) {
+  const now = useNow()
+  if (dataUpdatedAt === 0) return null
+  const age = now - dataUpdatedAt
+  const broken = isError || (live && age > OLD_MS)
+  return (
+    <span className={broken ? 'as-of as-of-broken' : 'as-of'} role={broken ? 'alert' : undefined}>
+      <span className="as-of-dot" aria-hidden="true" />
+      {broken ? (
+        <>
+          No connection. Figures of <Instant at={dataUpdatedAt} />, {span(age)} old; trying again.
+        </>
+      ) : (
+        <>
+          {live ? 'Live, as of ' : 'As of '}
+          <Instant at={dataUpdatedAt} />
+        </>
+      )}
+    </span>
+  )
+}

@@ -1,0 +1,65 @@
+/** A request of the console as the command that does the same. */
+import { ActionIcon, Popover } from '@mantine/core'
+import { useState } from 'react'
+import { type Ask, curlOf } from '../request.ts'
+import { Icon } from './icons.tsx'
+
+/** The command and a button that copies it. */
+export function Curl({ ask, accept }: { readonly ask: Ask<unknown>; readonly accept?: string }) {
+  const [copied, setCopied] = useState(false)
+  const text = curlOf(ask, accept)
+  const copy = async () => {
+    await navigator.clipboard.writeText(text)
+    setCopied(true)
+    setTimeout(() => setCopied(false), 2_000)
+  }
+  return (
+    <div className="curl">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      <pre tabIndex={0}>{text}</pre>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label={copied ? 'Copied' : 'Copy the command'}
+        onClick={() => void copy().catch(() => {})}
+      >
+        <Icon name={copied ? 'done' : 'copy'} />
+      </ActionIcon>
+    </div>
+  )
+}
+
+/** A button that shows the command. */
+export function CurlButton({
+  ask,
+  accept,
+  what,
+}: {
+  readonly ask: Ask<unknown>
+  readonly accept?: string
+  readonly what: string
+}) {
+  return (
+    <Popover
+      width="target"
+      position="bottom-end"
+      shadow="md"
+      withinPortal
+      trapFocus
+      returnFocus
+      classNames={{ dropdown: 'curl-popover' }}
+    >
+      <Popover.Target>
+        <ActionIcon variant="default" size={30} aria-label={`${what} with curl`} title={`${what} with curl`}>
+          <Icon name="code" />
+        </ActionIcon>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <Curl ask={ask} {...(accept !== undefined && { accept })} />
+        <p className="quiet small">
+          <code>$DROVER</code> is the address of the service, <code>$KEY</code> your API key.
+        </p>
+      </Popover.Dropdown>
+    </Popover>
+  )
+}

@@ -1,0 +1,261 @@
+/**
+ * A table of as many rows as there are, of which only those in sight are in the document. Rows come in pages: the next one by the
+ * cursor of the one before, any other by its number. What has been out of sight for a while is forgotten.
+ */
+import { useQueries } from '@tanstack/react-query'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { count } from '../figures.tsx'
+import { LIVE_MS } from '../live.ts'
+import type { Freshness } from './as-of.tsx'
+import { Failed } from './states.tsx'
+
+export interface Column<Row> {
+  readonly key: string
+  readonly title: string
+  readonly cell: (row: Row) => ReactNode
+  /** CSS width; the rest is shared */
+  readonly width?: string
+  readonly align?: 'right'
+  /** the field to sort by, where that is possible */
+  readonly sort?: string
+  /** left out where the screen is narrow */
+  readonly wide?: boolean
+}
+
+export interface PageAsked {
+  /** from 1 */
+  readonly number: number
+  readonly size: number
+  readonly cursor?: string
+}
+
+export interface PageRead<Row> {
+  readonly rows: readonly Row[]
+  readonly of: number
+  readonly cursor?: string | undefined
+}
+
+export interface Rows<Row> {
+  readonly key: readonly unknown[]
+  readonly read: (page: PageAsked, signal: AbortSignal) => Promise<PageRead<Row>>
+  /** rows in all, where that is known */
+  readonly total?: number | undefined
+  readonly live?: boolean
+}
+
+export interface Sort {
+  readonly field: string
+  readonly descending: boolean
+}
+
+interface Props<Row> {
+  readonly label: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: Rows<Row>
+  readonly rowKey: (row: Row) => string
+  readonly empty: ReactNode
+  readonly sort?: Sort | undefined
+  readonly onSort?: ((sort: Sort) => void) | undefined
+  readonly onState?: (state: Freshness & { readonly total: number }) => void
+  readonly rowClass?: (row: Row) => string
+}
+
+const PAGE = 100
+const ROW_PX = 36
+/** Browsers cannot scroll over more pixels than this many rows take; beyond, they are shown part by part. */
+const PART = 400_000
+const KEPT_MS = 60_000
+
+export function VirtualTable<Row>(props: Props<Row>) {
+  const { label, columns, rows, rowKey, empty, sort, onSort, onState, rowClass } = props
+  const scroller = useRef<HTMLDivElement>(null)
+  const cursors = useRef(new Map<number, string>())
+  const [known, setKnown] = useState<number | null>(null)
+  const [part, setPart] = useState(0)
+  const listKey = JSON.stringify(rows.key)
+  const lastKey = useRef(listKey)
+  if (lastKey.current !== listKey) {
+    lastKey.current = listKey
+    cursors.current.clear()
+  }
+
+  const total = rows.total ?? known ?? 0
+  const first = part * PART
+  const inPart = Math.max(0, Math.min(PART, total - first))
+  const virtual = useVirtualizer({
+    count: inPart,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+  })
+  const items = virtual.getVirtualItems()
+  const firstPage = Math.floor((first + (items[0]?.index ?? 0)) / PAGE)
+  const lastPage = Math.floor((first + (items.at(-1)?.index ?? 0)) / PAGE)
+  const wanted = Array.from({ length: lastPage - firstPage + 1 }, (_, index) => firstPage + index)
+  const pages = useQueries({
+    queries: wanted.map(index => ({
+      queryKey: [...rows.key, 'page', index],
+      queryFn: async ({ signal }: { signal: AbortSignal }) => {
+        const cursor = cursors.current.get(index)
+        const page = await rows.read({ number: index + 1, size: PAGE, ...(cursor !== undefined && { cursor }) }, signal)
+        if (page.cursor !== undefined) cursors.current.set(index + 1, page.cursor)
+        return page
+      },
+      gcTime: KEPT_MS,
+      refetchInterval: rows.live ? LIVE_MS : (false as const),
+    })),
+  })
+  const byIndex = new Map(wanted.map((index, at) => [index, pages[at]]))
+  const rowAt = (index: number): Row | undefined => byIndex.get(Math.floor(index / PAGE))?.data?.rows[index % PAGE]
+
+  const newest = pages.filter(page => page.data).sort((a, b) => b.dataUpdatedAt - a.dataUpdatedAt)[0]
+  const lastRead = byIndex.get((newest?.data?.of ?? 1) - 1)?.data
+  const of = newest?.data?.of
+  const found =
+    of === undefined
+      ? null
+      : lastRead
+        ? (of - 1) * PAGE + lastRead.rows.length
+        : Math.max(known ?? 0, (of - 1) * PAGE + 1)
+  const guess = of !== undefined && !lastRead && (known === null || Math.ceil(known / PAGE) !== of) ? of * PAGE : found
+  useEffect(() => {
+    if (guess !== null) setKnown(guess)
+  }, [guess])
+
+  const failed = pages.find(page => page.isError && !page.data)
+  const dataUpdatedAt = Math.max(0, ...pages.map(page => page.dataUpdatedAt))
+  const isError = pages.some(page => page.isError)
+  const read = pages.some(page => page.data)
+  useEffect(() => {
+    onState?.({ dataUpdatedAt, isError, total })
+  }, [onState, dataUpdatedAt, isError, total])
+
+  const before = items[0]?.start ?? 0
+  const after = Math.max(0, virtual.getTotalSize() - (items.at(-1)?.end ?? 0))
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+    const row = (event.target as HTMLElement).closest<HTMLElement>('tr[data-index]')
+    if (step === 0 || !row) return
+    event.preventDefault()
+    const next = Number(row.dataset.index) + step
+    const focus = () =>
+      scroller.current
+        ?.querySelector<HTMLElement>(`tr[data-index="${next}"] a, tr[data-index="${next}"] button`)
+        ?.focus()
+    virtual.scrollToIndex(next)
+    requestAnimationFrame(focus)
+  }
+
+  if (failed && !read) return <Failed error={failed.error} retry={() => void failed.refetch()} />
+  if (read && total === 0) return <>{empty}</>
+  return (
+    <>
+      {total > PART && <Parts total={total} part={part} onPart={setPart} />}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      <section className="table-scroll" ref={scroller} tabIndex={0} aria-label={label}>
+        <table className="table" aria-rowcount={total + 1} onKeyDown={onKeyDown}>
+          <caption className="sr-only">{label}</caption>
+          <colgroup>
+            {columns.map(column => (
+              <col
+                key={column.key}
+                className={column.wide ? 'wide-only' : ''}
+                style={column.width ? { width: column.width } : {}}
+              />
+            ))}
+          </colgroup>
+          <thead>
+            <tr aria-rowindex={1}>
+              {columns.map(column => (
+                <Head key={column.key} column={column} sort={sort} onSort={onSort} />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {before > 0 && (
+              <tr>
+                <td colSpan={columns.length} className="spacer" style={{ height: before }} />
+              </tr>
+            )}
+            {items.map(item => {
+              const row = rowAt(first + item.index)
+              return (
+                <tr
+                  key={row ? rowKey(row) : `row-${item.index}`}
+                  data-index={item.index}
+                  aria-rowindex={first + item.index + 2}
+                  className={row ? rowClass?.(row) : 'row-loading'}
+                >
+                  {columns.map(column => (
+                    <td key={column.key} className={cellClass(column)}>
+                      {row ? column.cell(row) : <span className="placeholder" />}
+                    </td>
+                  ))}
+                </tr>
+              )
+            })}
+            {after > 0 && (
+              <tr>
+                <td colSpan={columns.length} className="spacer" style={{ height: after }} />
+              </tr>
+            )}
+          </tbody>
+        </table>
+        {!read && (
+          <div className="table-first-load" role="status">
+            Loading…
+          </div>
+        )}
+      </section>
+    </>
+  )
+}
+
+const cellClass = (column: Column<never>) =>
+  [column.align === 'right' ? 'right' : '', column.wide ? 'wide-only' : ''].filter(Boolean).join(' ')
+
+function Head<Row>({ column, sort, onSort }: { readonly column: Column<Row> } & Pick<Props<Row>, 'sort' | 'onSort'>) {
+  const { title, sort: field } = column
+  if (!field || !onSort) {
+    return (
+      <th scope="col" className={cellClass(column)}>
+        {title}
+      </th>
+    )
+  }
+  const isSorted = sort?.field === field
+  const order = !isSorted ? 'none' : sort.descending ? 'descending' : 'ascending'
+  return (
+    <th scope="col" className={cellClass(column)} aria-sort={order}>
+      <button type="button" onClick={() => onSort({ field, descending: isSorted ? !sort.descending : true })}>
+        {title}
+        <span aria-hidden="true" className="sort-mark">
+          {isSorted ? (sort.descending ? '↓' : '↑') : ''}
+        </span>
+      </button>
+    </th>
+  )
+}
+
+function Parts({
+  total,
+  part,
+  onPart,
+}: {
+  readonly total: number
+  readonly part: number
+  readonly onPart: (part: number) => void
+}) {
+  const parts = Array.from({ length: Math.ceil(total / PART) }, (_, index) => index)
+  return (
+    <nav className="parts" aria-label="Parts of the table">
+      {parts.map(each => (
+        <button type="button" key={each} aria-current={each === part} onClick={() => onPart(each)}>
+          {count(each * PART + 1)} – {count(Math.min(total, (each + 1) * PART))}
+        </button>
+      ))}
+    </nav>
+  )
+}

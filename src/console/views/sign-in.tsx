@@ -1,0 +1,56 @@
+/** Signing in with email and password; and the change of a password that must be changed first. */
+import { Button, PasswordInput, TextInput } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { type FormEvent, useEffect, useState } from 'react'
+import markUrl from '../mark.svg'
+import { Failed } from '../parts/states.tsx'
+import { ask, asking } from '../request.ts'
+import { signIn } from '../session.ts'
+
+export function SignIn() {
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  useEffect(() => {
+    document.title = 'Sign in · Drover'
+  }, [])
+  const login = useMutation({
+    mutationFn: () => ask(asking('POST /provision/users/login', { body: { email, password } })),
+    onSuccess: ({ user }) => signIn(user),
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    login.mutate()
+  }
+  return (
+    <main className="sign-in" id="main">
+      <form className="sign-in-card" onSubmit={submit}>
+        <div className="row">
+          <img src={markUrl} alt="" width={28} height={28} />
+          <h1>Sign in to Drover</h1>
+        </div>
+        <TextInput
+          label="Email"
+          type="email"
+          name="email"
+          autoComplete="username"
+          required
+          autoFocus
+          value={email}
+          onChange={event => setEmail(event.currentTarget.value)}
+        />
+        <PasswordInput
+          label="Password"
+          name="password"
+          autoComplete="current-password"
+          required
+          value={password}
+          onChange={event => setPassword(event.currentTarget.value)}
+        />
+        {login.isError && <Failed error={login.error} />}
+        <Button type="submit" loading={login.isPending} fullWidth>
+          Sign in
+        </Button>
+      </form>
+    </main>
+  )
+}
