@@ -26,7 +26,14 @@ export const theme = createTheme({
   respectReducedMotion: true,
   components: {
     // The page is kept from scrolling by the dialog element's own rules, without a style written into the page.
-    Modal: { defaultProps: { lockScroll: false, centered: true, overlayProps: { backgroundOpacity: 0.5 } } },
+    Modal: {
+      defaultProps: {
+        lockScroll: false,
+        centered: true,
+        overlayProps: { backgroundOpacity: 0.5 },
+        classNames: { title: 'dialog-title' },
+      },
+    },
     Drawer: { defaultProps: { lockScroll: false } },
     Select: { defaultProps: { size: 'sm', comboboxProps: { shadow: 'md' } } },
     Button: { defaultProps: { size: 'sm' } },
