@@ -117,7 +117,9 @@ async function build(
   await migrate({ url, log })
   const database = openDatabase({ url, max: config.databaseConnectionsMax, log })
   atStop(() => database.close())
-  const clock = await databaseClock(database)
+  const heartDatabase = openDatabase({ url, max: 1, log })
+  atStop(() => heartDatabase.close())
+  const clock = await databaseClock(heartDatabase)
   const now = () => clock.now()
   const node = randomInt(1, 2 ** 31 - 1)
   const nextNumber = numberSource(() => clock.now().getTime(), node)
@@ -150,7 +152,9 @@ async function build(
   })
   const engine = createEngine({
     database,
+    heartDatabase,
     clock,
+    measureClock: clock.measure,
     log,
     node,
     nodeName: hostname(),

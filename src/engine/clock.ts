@@ -37,7 +37,7 @@ export function createClock(nowMs: () => number): Clock {
   }
 }
 
-/** The database's clock; `measure` is due at every heartbeat and answers by how many milliseconds the estimate was moved. */
+/** The database's clock; `measure` asks it anew, which every heartbeat does, and answers by how many milliseconds the estimate was moved. */
 export interface DatabaseClock extends Clock {
   measure(): Promise<number>
 }

@@ -13,7 +13,8 @@ import { applyHappenings } from './operation-transitions.ts'
 import type { RequestSender } from './request-sender.ts'
 
 const TIMERS_PER_TURN = 8
-const SEND_TIMER_MS = 5_000
+/** How soon what a living node still has in hand is looked after again. */
+const LOOK_AGAIN_MS = 1_000
 
 export interface DeadlineKeeperParts {
   readonly database: Database
@@ -86,7 +87,7 @@ async function lookAfterSends(
     row => row.status === 'QUEUED' && row.sender !== null && askedAbout.get(keyText(row))!.has(row.sender),
   )
   const inGoodHands = (row: OperationRow) => (row.sender === node ? isSending(row) : living.has(row.sender!))
-  const again = new Date(now.getTime() + SEND_TIMER_MS)
+  const again = new Date(now.getTime() + LOOK_AGAIN_MS)
   await armTimers(
     tx,
     queued.filter(inGoodHands).map(key => ({ key, dueAt: again, duty: 'send', node: key.sender! })),

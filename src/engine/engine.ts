@@ -27,7 +27,11 @@ import { createTaskKeeping, isMissedByTask } from './task-keeper.ts'
 
 export interface EngineParts extends Pick<TargetResolverParts, 'applicabilityOf' | 'compile'> {
   readonly database: Database
+  /** for heartbeats: the same database on a connection that nobody else waits for */
+  readonly heartDatabase?: Database
   readonly clock: Clock
+  /** asks for the time anew; a clock that is the test's own needs none */
+  readonly measureClock?: () => Promise<unknown>
   readonly log: Logger
   /** tells this process from the others; random, positive */
   readonly node: number
@@ -74,7 +78,8 @@ export function createEngine(parts: EngineParts): Engine {
   const { database, clock, log, node, observer = unobserved } = parts
   const loops = new Map<string, Loop>()
   const nodes = createNodeKeeping({
-    database,
+    database: parts.heartDatabase ?? database,
+    measureClock: parts.measureClock ?? (() => Promise.resolve()),
     self: { node, name: parts.nodeName, roles: parts.roles },
     onOutage: createOverdueSpreading(database),
     onRevival: () => presence.recordAgain(),
@@ -153,6 +158,7 @@ export function createEngine(parts: EngineParts): Engine {
     'operation-dispatcher',
     createOperationDispatch({
       database,
+      clock,
       sender,
       node,
       mayClaim: nodes.isLiving,

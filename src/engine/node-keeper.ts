@@ -9,14 +9,17 @@ import { forgetConnectionsOfDead } from '../store/presence.ts'
 
 /** How often a node says that it lives, and after how long a silence it counts as dead. */
 export const HEARTBEAT_MS = 1_000
-export const DEAD_AFTER_MS = 4_000
+export const DEAD_AFTER_MS = 5_000
 const BURIED_AFTER_MS = 3_600_000
 
 export interface NodeKeepingParts {
+  /** best with a connection of its own: where everybody waits for one, a living node must not look dead */
   readonly database: Database
   readonly self: { readonly node: number; readonly name: string; readonly roles: readonly string[] }
   /** nobody lived for a while: done before anybody lives again */
   readonly onOutage: (now: Date) => Promise<void>
+  /** at every heartbeat: the machines of the nodes do not agree on the time, nor how fast it passes */
+  readonly measureClock: () => Promise<unknown>
   /** this node was silent for so long that others may have taken it for dead, and forgotten its connections */
   readonly onRevival: () => Promise<void>
 }
@@ -31,7 +34,13 @@ export interface NodeKeeping {
   readonly leave: (now: Date) => Promise<void>
 }
 
-export function createNodeKeeping({ database, self, onOutage, onRevival }: NodeKeepingParts): NodeKeeping {
+export function createNodeKeeping({
+  database,
+  self,
+  onOutage,
+  measureClock,
+  onRevival,
+}: NodeKeepingParts): NodeKeeping {
   let living: ReadonlySet<number> = new Set()
   let beatAt: Date | null = null
   const isSilentSince = (at: Date | null, now: Date) => at !== null && now.getTime() - at.getTime() > DEAD_AFTER_MS
@@ -53,6 +62,7 @@ export function createNodeKeeping({ database, self, onOutage, onRevival }: NodeK
         await buryNodes(database, new Date(now.getTime() - BURIED_AFTER_MS))
       }
       if (isSilentSince(ownAt, now)) await onRevival()
+      await measureClock()
       return new Date(now.getTime() + HEARTBEAT_MS)
     },
     leave: now => retireNode(database, self.node, new Date(now.getTime() - DEAD_AFTER_MS)),

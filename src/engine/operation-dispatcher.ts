@@ -21,6 +21,7 @@ import { type JobContent, readJobContents } from '../store/job-contents.ts'
 import { type DeviceNumbers, type LaunchSubject, readLaunchSubjects } from '../store/operation-devices.ts'
 import { armTimers } from '../store/operation-timers.ts'
 import { keyText, type OperationRow, readOpenOperations } from '../store/operations.ts'
+import type { Clock } from './clock.ts'
 import type { OperationRequest } from './connector.ts'
 import { launchingOf } from './job-launching.ts'
 import type { Happening } from './operation-draft.ts'
@@ -32,13 +33,14 @@ const JOBS_PER_TURN = 500
 /** How long the remembered places of the last claims are trusted. */
 const LOW_TRUSTED_MS = 3_000
 /** When what this node claimed is looked after by whoever comes first. */
-const SEND_TIMER_MS = 5_000
+const SEND_TIMER_MS = 6_000
 const NOT_CARRIED = 'No device carries this entity.'
 /** How soon to look again for free send slots, or for a heartbeat. */
 const PAUSE_MS = 20
 
 export interface DispatcherParts {
   readonly database: Database
+  readonly clock: Clock
   readonly sender: RequestSender
   readonly node: number
   /** whether this node is known as living: another must not take its claims for lost */
@@ -70,7 +72,7 @@ export function createOperationDispatch(parts: DispatcherParts): (now: Date) => 
     const claim = await database.transaction(tx => claimTurn(tx, parts, { after, slots, turns, lows }, now))
     if (claim.claimed === 0) lows.clear()
     for (const [job, low] of claim.lows) lows.set(job, low)
-    sender.send(claim.requests)
+    sender.send(claim.requests, claim.takenAt)
     if (claim.waiting.length > 0) parts.onWaiting(claim.waiting, now)
     if (claim.claimed > 0) parts.onCommit()
     const roundEnded = claim.jobs < JOBS_PER_TURN
@@ -87,6 +89,8 @@ function earlier(a: number | null, b: number | null): number | null {
 
 interface Turn {
   readonly requests: readonly (OperationRequest & { readonly flow: Flow })[]
+  /** just before the commit: until then nobody else could know of them */
+  readonly takenAt: Date
   /** devices for which operations began to wait */
   readonly waiting: readonly DeviceNumbers[]
   readonly lows: ReadonlyMap<bigint, number>
@@ -119,7 +123,7 @@ async function claimTurn(
     last: jobs.at(-1)?.job ?? 0n,
     nextAt: nextAts.reduce(earlier, null),
   }
-  if (claimed.length === 0) return { ...turn, requests: [], waiting: [], lows: new Map() }
+  if (claimed.length === 0) return { ...turn, requests: [], takenAt: now, waiting: [], lows: new Map() }
 
   const newLows = new Map<bigint, number>()
   for (const { job, place } of claimed) {
@@ -183,7 +187,7 @@ async function launch(
   parts: DispatcherParts,
   rows: readonly OperationRow[],
   now: Date,
-): Promise<Pick<Turn, 'requests' | 'waiting'>> {
+): Promise<Pick<Turn, 'requests' | 'takenAt' | 'waiting'>> {
   const due = rows.filter(row => row.status === 'PENDING' || row.status === 'QUEUED')
   const subjects = new Map((await readLaunchSubjects(tx, due)).map(subject => [keyText(subject), subject]))
   const contents = await readJobContents(tx, [...new Set(due.map(row => row.job))])
@@ -228,11 +232,14 @@ async function launch(
     wanting.filter(row => free.has(keyText(row)) && !moved.has(keyText(row))),
   )
   const queued = written.filter(row => row.status === 'QUEUED')
+  const takenAt = parts.clock.now()
+  const dueAt = new Date(takenAt.getTime() + SEND_TIMER_MS)
   await armTimers(
     tx,
-    queued.map(key => ({ key, dueAt: new Date(now.getTime() + SEND_TIMER_MS), duty: 'send', node: parts.node })),
+    queued.map(key => ({ key, dueAt, duty: 'send', node: parts.node })),
   )
   return {
+    takenAt,
     requests: queued.map(row => requestOf(row, subjects.get(keyText(row))!, contents.get(row.job)!, parts, flows)),
     waiting: written
       .filter(row => row.status === 'WAITING_FOR_CONNECTION')

@@ -9,7 +9,7 @@ import { type OperationKey, parseOperationId } from '../domain/identity.ts'
 import { keyText } from '../store/operations.ts'
 import type { Clock } from './clock.ts'
 import type { Connector, DeviceMessage, OperationRequest, SendReport } from './connector.ts'
-import type { Word } from './operation-draft.ts'
+import type { Happening, Word } from './operation-draft.ts'
 import type { OperationGatherer } from './operation-gatherer.ts'
 
 /** One launch of an operation. */
@@ -20,8 +20,8 @@ export interface Launch extends OperationKey {
 export interface RequestSender {
   /** How many requests can be taken now. */
   capacity(): number
-  /** Sends each request by its way. */
-  send(requests: readonly RoutedRequest[]): void
+  /** Sends each request by its way; what was taken too long ago is given back instead. */
+  send(requests: readonly RoutedRequest[], takenAt: Date): void
   /** Whether this node is still busy with a launch: sending it, or writing down what came of that. */
   isSending(launch: Launch): boolean
   /** Takes no more; what cannot be sent any more is given back. */
@@ -44,6 +44,8 @@ export interface RequestSenderParts {
   readonly inHandMax?: number
 }
 
+/** Once it is claimed, a request goes to its connector within this time or not at all: later others may have it, or its job be closed. */
+const SEND_WITHIN_MS = 2_000
 /** How long what was not sent waits before it is given back, so that a full host is not asked again at once. */
 const GIVE_BACK_MS = 1_000
 
@@ -107,11 +109,20 @@ export function createRequestSender(parts: RequestSenderParts): RequestSender {
   async function giveBackLater(request: RoutedRequest): Promise<void> {
     const given = clock
       .sleepUntil(new Date(clock.now().getTime() + GIVE_BACK_MS), stopping.signal)
-      .then(() => gatherer.report({ key: request.key, seen: 'senderLost', node, launchedAt: request.launchedAt }))
+      .then(() => isHeldOnce(request) && gatherer.report(lost(request)))
       .then(() => letGo(request))
     givingBack.add(given)
     await given
     givingBack.delete(given)
+  }
+
+  /** Where this node has claimed the same launch again meanwhile, the later claim is the one that counts. */
+  function isHeldOnce({ key, launchedAt }: RoutedRequest): boolean {
+    return inHand.get(launchText(key, launchedAt)) === 1
+  }
+
+  function lost({ key, launchedAt }: RoutedRequest): Happening {
+    return { key, seen: 'senderLost', node, launchedAt }
   }
 
   return {
@@ -120,9 +131,14 @@ export function createRequestSender(parts: RequestSenderParts): RequestSender {
       const room = Math.max(0, ...connectors.map(connector => connector.capacity()))
       return Math.max(0, Math.min(claimMax, room, inHandMax - inHand.size))
     },
-    send(requests) {
+    send(requests, takenAt) {
       const handedAt = clock.now()
       for (const request of requests) take(request)
+      // The process may have stood still between the claim's commit and now.
+      if (handedAt.getTime() - takenAt.getTime() > SEND_WITHIN_MS) {
+        for (const request of requests) void giveBackLater(request)
+        return
+      }
       for (const [flow, group] of Map.groupBy(requests, request => request.flow)) {
         const routed = new Map(group.map(request => [request.id, request]))
         const heardOf = new Set<string>()

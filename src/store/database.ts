@@ -18,7 +18,7 @@ export interface DatabaseOptions {
   statementTimeoutMs?: number
   /** A statement that waits longer for a lock is cancelled by the server (55P03). */
   lockTimeoutMs?: number
-  /** A transaction idle for longer is ended by the server, so that a stopped process lets go of its locks. */
+  /** A transaction idle for longer is ended by the server, so that a stopped process lets go of its locks before anybody gives up waiting. */
   idleInTransactionTimeoutMs?: number
   log: Logger
 }
@@ -162,7 +162,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     types: valueTypes,
     statement_timeout: statementTimeoutMs,
     lock_timeout: options.lockTimeoutMs ?? 10_000,
-    idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs ?? 30_000,
+    idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs ?? 5_000,
   }
   const pool = new pg.Pool({
     ...connectionConfig,

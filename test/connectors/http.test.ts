@@ -26,6 +26,29 @@ async function exchangeWith(url: string, count = 2, settings: Partial<HttpHostsS
 }
 
 describe('a request to a device', () => {
+  test('does not leave where the process stood still until its time to be sent was over', async () => {
+    let arrived = 0
+    const url = await httpDevice((_, response) => {
+      arrived += 1
+      response.writeHead(201).end()
+    })
+    const asked = request({ url })
+    const reports = bookReports()
+    const sending = connector({ sendMs: 50 })
+    await new Promise<void>(resolve => {
+      setTimeout(async () => {
+        reports.send(sending, [asked])
+        // The connection is under way; it is made while nothing else goes on.
+        for (let turn = 0; turn < 100; turn += 1) await Promise.resolve()
+        const from = performance.now()
+        while (performance.now() - from < 200);
+        resolve()
+      })
+    })
+    expect(await reports.until(1, asked)).toMatchObject([{ seen: 'unreachable' }])
+    expect(arrived).toBe(0)
+  })
+
   test('is posted with the key of the device and the parameters named and typed', async () => {
     const received = Promise.withResolvers<Received>()
     const url = await httpDevice((seen, response) => {

@@ -13,10 +13,15 @@ const never = new AbortController().signal
 
 /** A node on a machine whose own clock stands so far from that of the test's machine. */
 async function nodeOn(node: number, aheadMs: number) {
-  const clock = await databaseClock(database, () => performance.now() + aheadMs)
-  const bench = await createWorkbench(database, { node, clock: { ...createVirtualClock(EPOCH), ...clock } })
+  const machine = { aheadMs }
+  const clock = await databaseClock(database, () => performance.now() + machine.aheadMs)
+  const bench = await createWorkbench(database, {
+    node,
+    clock: { ...createVirtualClock(EPOCH), ...clock },
+    measureClock: clock.measure,
+  })
   bench.device = obedient()
-  return Object.assign(bench, { measure: clock.measure })
+  return Object.assign(bench, { measure: clock.measure, machine })
 }
 
 const ahead = await nodeOn(1, 10 * MINUTE)
@@ -60,4 +65,19 @@ test('a job made on one of them starts on the other at its instant, and neither 
 
   await ahead.engine.loops.get('node-keeper')!.runOnce(ahead.clock.now())
   expect(await livingNodes(database, new Date(behind.clock.now().getTime() - 4 * SECOND))).toEqual([1, 2])
+})
+
+test('a machine whose clock runs wrong is put right at every heartbeat', async () => {
+  const heart = behind.engine.loops.get('node-keeper')!
+  behind.machine.aheadMs -= 10 * MINUTE
+  // No instant is earlier than one that was given before.
+  const standing = behind.clock.now()
+  expect(standing.getTime()).toBeLessThanOrEqual((await databaseNow()) + SECOND)
+  await heart.runOnce(behind.clock.now())
+  expect(Math.abs(behind.clock.now().getTime() - (await databaseNow()))).toBeLessThan(SECOND)
+  behind.machine.aheadMs += MINUTE
+  await heart.runOnce(standing)
+  behind.machine.aheadMs -= MINUTE
+  await heart.runOnce(standing)
+  expect(Math.abs(behind.clock.now().getTime() - (await databaseNow()))).toBeLessThan(SECOND)
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SendReport } from '../../src/engine/connector.ts'
+import { enterLaunchGate } from '../../src/store/claims.ts'
 import { createTestDatabase } from '../database.ts'
 import { ids, obedient, operationOf, SECOND, silent, summaryOfJob } from './scenario.ts'
 import { createWorkbench, jobRequest } from './workbench.ts'
@@ -125,5 +126,64 @@ test('a host that takes no more does not draw a whole job into the queue', async
   for (let turn = 0; turn < 20; turn += 1) await dispatcher.runOnce(bench.clock.now())
   expect((await summaryOfJob(bench, job)).inProgress).toMatchObject({ pendingExecution: 2_000, scheduled: 2_000 })
   await bench.abandon()
+  await close()
+})
+
+test('a node that stands still between its claim and its sending holds nobody up, and sends nothing when it goes on', async () => {
+  const { one, two, create, close } = await twoNodes()
+  one.device = obedient()
+  two.device = obedient()
+  const { job } = await create()
+  const { transaction } = one.database
+  one.database.transaction = async (...asked) => {
+    const done = await transaction(...asked)
+    if ((await operationOf(two, job, 'd1')).status === 'QUEUED' && two.sent.length === 0) {
+      one.database.transaction = transaction
+      await two.advance(10 * SECOND)
+    }
+    return done
+  }
+  await one.engine.loops.get('operation-dispatcher')!.runOnce(one.clock.now())
+  expect(two.sent.length).toBe(1)
+  expect(await operationOf(two, job, 'd1')).toMatchObject({ status: 'FINISHED', attempt: 1 })
+  await one.advance(10 * SECOND)
+  expect([one.sent.length, two.sent.length]).toEqual([0, 1])
+  await close()
+})
+
+test('a node that goes on after a while takes its own claim up again where nobody else has, and sends it once', async () => {
+  const { one, create, close } = await twoNodes()
+  const { transaction } = one.database
+  one.database.transaction = async (...asked) => {
+    const done = await transaction(...asked)
+    await one.clock.advanceBy(3 * SECOND)
+    return done
+  }
+  const { job } = await create()
+  await one.engine.loops.get('operation-dispatcher')!.runOnce(one.clock.now())
+  one.database.transaction = transaction
+  expect(one.sent).toEqual([])
+  one.device = obedient()
+  await one.beat()
+  await one.advance(3 * SECOND)
+  expect(one.sent.length).toBe(1)
+  expect(await operationOf(one, job, 'd1')).toMatchObject({ status: 'FINISHED', attempt: 1 })
+  await close()
+})
+
+test('a process that stands still in the middle of a claim lets go before a cancel gives up waiting for it', async () => {
+  const { one, two, create, close } = await twoNodes()
+  const { job } = await create()
+  const standing = Promise.withResolvers<void>()
+  const inside = Promise.withResolvers<void>()
+  const stuck = one.database.transaction(async tx => {
+    await enterLaunchGate(tx)
+    inside.resolve()
+    await standing.promise
+  })
+  await inside.promise
+  await expect(two.jobs.cancel(two.caller, job)).resolves.toMatchObject({ status: 'CANCELLED' })
+  standing.resolve()
+  await expect(stuck).rejects.toThrow()
   await close()
 })

@@ -90,7 +90,14 @@ export async function createWorkbench(
     cancelAtOnceMax = 10_000,
     clock = createVirtualClock(EPOCH),
     tell = undefined,
-  }: { node?: number; cancelAtOnceMax?: number; clock?: VirtualClock; tell?: Tell | undefined } = {},
+    measureClock = () => Promise.resolve<unknown>(undefined),
+  }: {
+    node?: number
+    cancelAtOnceMax?: number
+    clock?: VirtualClock
+    tell?: Tell | undefined
+    measureClock?: () => Promise<unknown>
+  } = {},
 ): Promise<Workbench> {
   const database = mortal(shared)
   const nextNumber = numberSource(() => clock.now().getTime(), node)
@@ -118,6 +125,7 @@ export async function createWorkbench(
   const engine = createEngine({
     database,
     clock,
+    measureClock,
     log: silentLog,
     node,
     nodeName: `node-${node}`,

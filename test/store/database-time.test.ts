@@ -49,6 +49,20 @@ test('a measurement answers by how much it moved the time', async () => {
   expect(time.nowMs()).toBe(499_990)
 })
 
+test('a slow answer moves the time by no more than it proves', async () => {
+  const pretended = pretend([
+    { atMs: 500_000, roundTripMs: 0 },
+    { atMs: 500_400, roundTripMs: 1_000 },
+    { atMs: 502_500, roundTripMs: 1_000 },
+  ])
+  const time = await measureDatabaseTime(pretended, pretended.monotonicMs)
+  // After a second's round trip it may well be what it was thought to be.
+  expect(await time.measure()).toBe(0)
+  expect(time.nowMs()).toBe(501_000)
+  expect(await time.measure()).toBe(500)
+  expect(time.nowMs()).toBe(502_500)
+})
+
 test("the service's clock agrees with the database's", async () => {
   const clock = await databaseClock(database)
   const before = await database.query<{ at: Date }>(sql`select clock_timestamp() as at`)
