@@ -8,7 +8,7 @@ import pg from 'pg'
 import { type Child, startChild } from '../src/cli/child.ts'
 import type { Flow } from '../src/simulator/options.ts'
 import type { Figures, Measurement } from './figures.ts'
-import { type BenchService, processorSeconds, source, startService } from './processes.ts'
+import { type BenchService, databaseSeconds, processorSeconds, source, startService } from './processes.ts'
 
 const WITHIN_MS = 300_000
 const JOBS = 3
@@ -40,7 +40,12 @@ async function measure(service: BenchService, flow: Flow, fleet: number, childre
   await database.query('vacuum analyze entity')
   await database.end()
   await runJob(service, fleet)
-  const cpu = () => [processorSeconds(service.child.process.pid!), processorSeconds(simulator.process.pid!)] as const
+  const cpu = () =>
+    [
+      processorSeconds(service.child.process.pid!),
+      databaseSeconds(service.postgres.pid),
+      processorSeconds(simulator.process.pid!),
+    ] as const
   const before = cpu()
   const startedAt = performance.now()
   for (let job = 0; job < JOBS; job += 1) await runJob(service, fleet)
@@ -50,7 +55,8 @@ async function measure(service: BenchService, flow: Flow, fleet: number, childre
   return {
     'operations/s': operations / s,
     'service, CPU ms per operation': ((after[0] - before[0]) * 1000) / operations,
-    'simulator, CPU ms per operation': ((after[1] - before[1]) * 1000) / operations,
+    'database, CPU ms per operation': ((after[1] - before[1]) * 1000) / operations,
+    'simulator, CPU ms per operation': ((after[2] - before[2]) * 1000) / operations,
   }
 }
 

@@ -14,7 +14,8 @@ import { migrate } from '../src/store/migrate.ts'
 import { sql } from '../src/store/statement.ts'
 import type { Measurement } from './figures.ts'
 import { limitRun } from './limit.ts'
-import { startPostgres } from './postgres.ts'
+import { type BenchPostgres, startPostgres } from './postgres.ts'
+import { databaseSeconds } from './processes.ts'
 
 const log = pino({ level: 'silent' })
 
@@ -25,25 +26,29 @@ export function lifecycle(operations = 50_000): Measurement {
     about: `${operations.toLocaleString('en')} operations of one job in the engine, and the same row changes as bare SQL in batches of 500 over 3 connections`,
     targets: { 'engine / limit': { least: 0.4 } },
     async run() {
-      const limit = await onDatabase((database, url) => limitRun(database, url, operations))
-      const engine = await onDatabase(database => engineRun(database, operations))
+      const limit = await onDatabase(({ database, postgres }) => limitRun(database, postgres, operations))
+      const engine = await onDatabase(({ database, postgres }) => engineRun(database, postgres, operations))
       return {
         'engine, operations/s': engine.perSecond,
-        'limit, operations/s': limit,
-        'engine / limit': engine.perSecond / limit,
+        'limit, operations/s': limit.perSecond,
+        'engine / limit': engine.perSecond / limit.perSecond,
         'engine, CPU ms per operation': engine.cpuMs,
+        'database, CPU ms per operation': engine.databaseMs,
+        'limit, database CPU ms per operation': limit.databaseMs,
       }
     },
   }
 }
 
-async function onDatabase<T>(work: (database: Database, url: string) => Promise<T>): Promise<T> {
+async function onDatabase<T>(
+  work: (on: { readonly database: Database; readonly postgres: BenchPostgres }) => Promise<T>,
+): Promise<T> {
   const postgres = await startPostgres()
   try {
     await migrate({ url: postgres.url, log })
     const database = openDatabase({ url: postgres.url, log, max: 20 })
     try {
-      return await work(database, postgres.url)
+      return await work({ database, postgres })
     } finally {
       await database.close()
     }
@@ -52,7 +57,11 @@ async function onDatabase<T>(work: (database: Database, url: string) => Promise<
   }
 }
 
-async function engineRun(database: Database, operations: number): Promise<{ perSecond: number; cpuMs: number }> {
+async function engineRun(
+  database: Database,
+  postgres: BenchPostgres,
+  operations: number,
+): Promise<{ perSecond: number; cpuMs: number; databaseMs: number }> {
   const clock = createClock(Date.now)
   const nextNumber = numberSource(Date.now, 1)
   const organization = await provision(database, operations, nextNumber)
@@ -120,6 +129,7 @@ async function engineRun(database: Database, operations: number): Promise<{ perS
 
   await engine.start(true)
   const cpuBefore = process.cpuUsage()
+  const databaseBefore = databaseSeconds(postgres.pid)
   const startedAt = performance.now()
   const caller: Caller = { email: 'bench@localhost', organization, organizationName: 'drover', profile: 'admin' }
   await jobs.create(caller, {
@@ -135,8 +145,9 @@ async function engineRun(database: Database, operations: number): Promise<{ perS
   await ended.promise
   const ms = performance.now() - startedAt
   const { user, system } = process.cpuUsage(cpuBefore)
+  const databaseMs = ((databaseSeconds(postgres.pid) - databaseBefore) * 1000) / operations
   await engine.stop()
-  return { perSecond: (operations / ms) * 1000, cpuMs: (user + system) / 1000 / operations }
+  return { perSecond: (operations / ms) * 1000, cpuMs: (user + system) / 1000 / operations, databaseMs }
 }
 
 async function provision(database: Database, operations: number, nextNumber: () => bigint): Promise<number> {

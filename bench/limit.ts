@@ -5,6 +5,8 @@
 import pg from 'pg'
 import type { Database } from '../src/store/database.ts'
 import { sql } from '../src/store/statement.ts'
+import type { BenchPostgres } from './postgres.ts'
+import { databaseSeconds } from './processes.ts'
 
 const BATCH = 500
 const CONNECTIONS = 3
@@ -54,19 +56,24 @@ const changes = [
 ]
 
 /** Whole operations per second. Batches go through their changes one after the other, on as many connections as the engine has lanes. */
-export async function limitRun(database: Database, url: string, operations: number): Promise<number> {
+export async function limitRun(
+  database: Database,
+  postgres: BenchPostgres,
+  operations: number,
+): Promise<{ perSecond: number; databaseMs: number }> {
   await database.query(sql`insert into organization (name, created_at) values ('drover', now())`)
   const batches = Array.from({ length: Math.ceil(operations / BATCH) }, (_, batch) =>
     Array.from({ length: Math.min(BATCH, operations - batch * BATCH) }, (_, i) => batch * BATCH + i),
   )
   const clients = await Promise.all(
     Array.from({ length: CONNECTIONS }, async () => {
-      const client = new pg.Client(url)
+      const client = new pg.Client(postgres.url)
       await client.connect()
       return client
     }),
   )
   try {
+    const before = databaseSeconds(postgres.pid)
     const startedAt = performance.now()
     const waiting = batches.values()
     await Promise.all(
@@ -77,7 +84,8 @@ export async function limitRun(database: Database, url: string, operations: numb
         }
       }),
     )
-    return (operations / (performance.now() - startedAt)) * 1000
+    const perSecond = (operations / (performance.now() - startedAt)) * 1000
+    return { perSecond, databaseMs: ((databaseSeconds(postgres.pid) - before) * 1000) / operations }
   } finally {
     await Promise.all(clients.map(client => client.end()))
   }

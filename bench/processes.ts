@@ -51,6 +51,14 @@ export function processorSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
+/** The same of a database server: its processes now, and those that have ended. */
+export function databaseSeconds(postmaster: number): number {
+  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ')
+  const ended = readFileSync(`/proc/${postmaster}/stat`, 'utf8').split(') ')[1]!.split(' ')
+  const taken = children.filter(pid => pid !== '').map(pid => processorSeconds(Number(pid)))
+  return processorSeconds(postmaster) + (Number(ended[13]) + Number(ended[14])) / 100 + taken.reduce((a, b) => a + b, 0)
+}
+
 /** Resident memory of a process, in MB. */
 export function residentMb(pid: number): number {
   const [, kilobytes] = /VmRSS:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []

@@ -28,13 +28,16 @@ export interface DeadlineKeeperParts {
 /** One turn: the duties of at most a few due timers; answers when the next is due. */
 export function createDeadlineKeeping(parts: DeadlineKeeperParts): (now: Date) => Promise<Date | null> {
   return async now => {
-    const taken = await parts.database.transaction(async tx => {
-      const due = await takeDueTimers(tx, now, TIMERS_PER_TURN)
-      await judgeDeadlines(tx, due, now)
-      await readyRetries(tx, due)
-      await lookAfterSends(tx, due, parts, now)
-      return due.length
-    })
+    const taken = await parts.database.transaction(
+      async tx => {
+        const due = await takeDueTimers(tx, now, TIMERS_PER_TURN)
+        await judgeDeadlines(tx, due, now)
+        await readyRetries(tx, due)
+        await lookAfterSends(tx, due, parts, now)
+        return due.length
+      },
+      { byKey: true },
+    )
     if (taken > 0) parts.onCommit()
     return taken === TIMERS_PER_TURN ? now : await nextTimerAt(parts.database)
   }

@@ -20,6 +20,7 @@ import { type EngineObserver, unobserved } from './observer.ts'
 import { createOperationCancelling } from './operation-canceller.ts'
 import { createOperationDispatch } from './operation-dispatcher.ts'
 import { createOperationGatherer, type OperationGatherer } from './operation-gatherer.ts'
+import { createOperationMemory } from './operation-memory.ts'
 import { createPending, type Pending } from './pending.ts'
 import { createPresence, type Presence } from './presence.ts'
 import { createRequestSender } from './request-sender.ts'
@@ -133,7 +134,15 @@ export function createEngine(parts: EngineParts): Engine {
     else pending.wake(devices.map(device => ({ entity: BigInt(`0x${device}`) })))
   }
 
-  const gatherer = createOperationGatherer({ database, clock, log, onCommit: wakeMoved, onApplied: observer.applied })
+  const memory = createOperationMemory()
+  const gatherer = createOperationGatherer({
+    database,
+    clock,
+    log,
+    memory,
+    onCommit: wakeMoved,
+    onApplied: observer.applied,
+  })
   const sender = createRequestSender({
     connectors: parts.connectors,
     gatherer,
@@ -143,10 +152,11 @@ export function createEngine(parts: EngineParts): Engine {
     onAway: ({ device }, handedAt) => onWaiting([device], handedAt),
   })
   const settling = createJobSettling(parts.notices)
-  const presence = createPresence({ database, clock, node, onCommit: wakeMoved })
+  const presence = createPresence({ database, clock, memory, node, onCommit: wakeMoved })
   const pending = createPending({
     database,
     clock,
+    memory,
     redeliveryMs: parts.pullRedeliveryMs,
     onCommit: wakeMoved,
   })
@@ -159,6 +169,7 @@ export function createEngine(parts: EngineParts): Engine {
     createOperationDispatch({
       database,
       clock,
+      memory,
       sender,
       node,
       mayClaim: nodes.isLiving,

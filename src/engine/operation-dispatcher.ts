@@ -25,7 +25,8 @@ import type { Clock } from './clock.ts'
 import type { OperationRequest } from './connector.ts'
 import { launchingOf } from './job-launching.ts'
 import type { Happening } from './operation-draft.ts'
-import { applyHappenings } from './operation-transitions.ts'
+import type { OperationMemory } from './operation-memory.ts'
+import { type Applied, applyHappenings } from './operation-transitions.ts'
 import type { RequestSender } from './request-sender.ts'
 
 /** Most jobs looked at in one turn; with more, turns go round. */
@@ -41,6 +42,7 @@ const PAUSE_MS = 20
 export interface DispatcherParts {
   readonly database: Database
   readonly clock: Clock
+  readonly memory: Pick<OperationMemory, 'note'>
   readonly sender: RequestSender
   readonly node: number
   /** whether this node is known as living: another must not take its claims for lost */
@@ -69,7 +71,10 @@ export function createOperationDispatch(parts: DispatcherParts): (now: Date) => 
       lows.clear()
       lowsForgottenAt = now.getTime()
     }
-    const claim = await database.transaction(tx => claimTurn(tx, parts, { after, slots, turns, lows }, now))
+    const claim = await database.transaction(tx => claimTurn(tx, parts, { after, slots, turns, lows }, now), {
+      byKey: true,
+    })
+    parts.memory.note(claim.applied)
     if (claim.claimed === 0) lows.clear()
     for (const [job, low] of claim.lows) lows.set(job, low)
     sender.send(claim.requests, claim.takenAt)
@@ -94,6 +99,7 @@ interface Turn {
   /** devices for which operations began to wait */
   readonly waiting: readonly DeviceNumbers[]
   readonly lows: ReadonlyMap<bigint, number>
+  readonly applied: Pick<Applied, 'written' | 'ended'>
   readonly claimed: number
   /** jobs looked at, and the last of them */
   readonly jobs: number
@@ -123,7 +129,9 @@ async function claimTurn(
     last: jobs.at(-1)?.job ?? 0n,
     nextAt: nextAts.reduce(earlier, null),
   }
-  if (claimed.length === 0) return { ...turn, requests: [], takenAt: now, waiting: [], lows: new Map() }
+  if (claimed.length === 0) {
+    return { ...turn, requests: [], takenAt: now, waiting: [], lows: new Map(), applied: { written: [], ended: [] } }
+  }
 
   const newLows = new Map<bigint, number>()
   for (const { job, place } of claimed) {
@@ -187,7 +195,7 @@ async function launch(
   parts: DispatcherParts,
   rows: readonly OperationRow[],
   now: Date,
-): Promise<Pick<Turn, 'requests' | 'takenAt' | 'waiting'>> {
+): Promise<Pick<Turn, 'requests' | 'takenAt' | 'waiting' | 'applied'>> {
   const due = rows.filter(row => row.status === 'PENDING' || row.status === 'QUEUED')
   const subjects = new Map((await readLaunchSubjects(tx, due)).map(subject => [keyText(subject), subject]))
   const contents = await readJobContents(tx, [...new Set(due.map(row => row.job))])
@@ -224,7 +232,8 @@ async function launch(
     else happenings.push({ key: row, seen: 'slotTaken' })
   }
 
-  const { written } = await applyHappenings(tx, happenings, now, due)
+  const applied = await applyHappenings(tx, happenings, now, { read: due })
+  const { written } = applied
   const moved = new Set(written.map(keyText))
   // A slot whose operation was cancelled under the claim would be held for ever.
   await freeLiveSlots(
@@ -240,6 +249,7 @@ async function launch(
   )
   return {
     takenAt,
+    applied,
     requests: queued.map(row => requestOf(row, subjects.get(keyText(row))!, contents.get(row.job)!, parts, flows)),
     waiting: written
       .filter(row => row.status === 'WAITING_FOR_CONNECTION')

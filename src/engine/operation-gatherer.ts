@@ -10,6 +10,7 @@ import { MissingLifecycleRow } from '../domain/operation.ts'
 import { type Database, sqlState } from '../store/database.ts'
 import type { Clock } from './clock.ts'
 import type { Answer, Happening } from './operation-draft.ts'
+import type { OperationMemory } from './operation-memory.ts'
 import { applyHappenings } from './operation-transitions.ts'
 
 export interface OperationGatherer {
@@ -28,6 +29,7 @@ export interface GathererOptions {
   database: Database
   clock: Clock
   log: Logger
+  memory: OperationMemory
   /** called after each commit, so that counters are folded and what became ready is claimed */
   onCommit: () => void
   /** told what each commit has applied */
@@ -50,6 +52,7 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
     database,
     clock,
     log,
+    memory,
     onCommit,
     onApplied = () => {},
     lanes = 3,
@@ -92,8 +95,11 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
   async function applyBatch(batch: readonly Submission[]): Promise<void> {
     try {
       const happenings = batch.map(({ happening }) => happening)
-      const { answers } = await database.transaction(tx => applyHappenings(tx, happenings, clock.now()))
-      answers.forEach((answer, i) => {
+      const applied = await database.transaction(tx => applyHappenings(tx, happenings, clock.now(), { memory }), {
+        byKey: true,
+      })
+      memory.note(applied)
+      applied.answers.forEach((answer, i) => {
         batch[i]!.resolve(answer)
       })
       onApplied(happenings)

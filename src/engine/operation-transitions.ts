@@ -22,6 +22,7 @@ import {
   writeDetails,
 } from '../store/operations.ts'
 import { type Answer, EndedDraft, type Happening, OperationDraft } from './operation-draft.ts'
+import type { OperationMemory } from './operation-memory.ts'
 
 /** What came of a batch. */
 export interface Applied {
@@ -29,6 +30,15 @@ export interface Applied {
   readonly answers: readonly Answer[]
   /** open operations as they were written */
   readonly written: readonly OperationRow[]
+  /** those that ended, by `keyText` */
+  readonly ended: readonly string[]
+}
+
+/** What the caller knows of the operations before they are read. */
+export interface Known {
+  /** rows that this transaction has read, of every operation that something happened to */
+  readonly read?: readonly OperationRow[]
+  readonly memory?: Pick<OperationMemory, 'recall'>
 }
 
 /** Happenings of one operation still to be applied, in order. */
@@ -37,134 +47,161 @@ interface Queue {
   waiting: { readonly happening: Happening; readonly index: number }[]
 }
 
+interface Batch {
+  readonly jobs: ReadonlyMap<bigint, JobRules>
+  readonly now: Date
+  readonly answers: Answer[]
+  readonly written: OperationRow[]
+  readonly ended: string[]
+}
+
 /** More rounds than an operation can be moved by others within one transaction. */
 const ROUNDS_MAX = 50
 
 /**
  * Applies happenings, those of one operation in the order given. An operation that somebody else moved meanwhile is read and
- * decided again, so that every happening gets its answer. `read` are the rows where the caller has just read them. Fails as the database fails, and where the lifecycle has no row.
+ * decided again, so that every happening gets its answer. Fails as the database fails, and where the lifecycle has no row.
  */
 export async function applyHappenings(
   tx: Transaction,
   happenings: readonly Happening[],
   now: Date,
-  read?: readonly OperationRow[],
+  known: Known = {},
 ): Promise<Applied> {
-  const answers: Answer[] = new Array(happenings.length)
-  const written: OperationRow[] = []
   const queues = new Map<string, Queue>()
   happenings.forEach((happening, index) => {
     const text = keyText(happening.key)
-    const queue = queues.get(text) ?? { key: happening.key, waiting: [] }
+    let queue = queues.get(text)
+    if (!queue) {
+      queue = { key: happening.key, waiting: [] }
+      queues.set(text, queue)
+    }
     queue.waiting.push({ happening, index })
-    queues.set(text, queue)
   })
   const jobs = await readJobRules(tx, [...new Set(happenings.map(({ key }) => key.job))])
+  const batch: Batch = { jobs, now, answers: new Array(happenings.length), written: [], ended: [] }
   for (let round = 0; queues.size > 0; round += 1) {
     if (round === ROUNDS_MAX) throw new Error(`${queues.size} operations kept moving for ${ROUNDS_MAX} rounds`)
-    await applyRound(tx, queues, jobs, now, answers, written, round === 0 ? read : undefined)
+    await applyRound(tx, queues, batch, round === 0 ? known : {})
   }
-  return { answers, written }
+  return batch
 }
 
-async function applyRound(
-  tx: Transaction,
-  queues: Map<string, Queue>,
-  jobs: ReadonlyMap<bigint, JobRules>,
-  now: Date,
-  answers: Answer[],
-  written: OperationRow[],
-  read: readonly OperationRow[] | undefined,
-): Promise<void> {
-  const keys = [...queues.values()].map(queue => queue.key)
-  const open = read ?? (await readOpenOperations(tx, keys))
-  const drafts = new Map<string, OperationDraft>()
-  for (const row of open) drafts.set(keyText(row), openDraft(row, jobs.get(row.job)!))
-  const missing = drafts.size === keys.length ? [] : keys.filter(key => !drafts.has(keyText(key)))
-  const endedRows = missing.length === 0 ? [] : await readEndedOperations(tx, missing)
-  const ended = new Map(endedRows.map(row => [keyText(row), new EndedDraft(row)]))
-
+async function applyRound(tx: Transaction, queues: Map<string, Queue>, batch: Batch, known: Known): Promise<void> {
+  const { jobs, now, answers } = batch
+  const { drafts, recalled, ended } = await openDrafts(tx, queues, jobs, known)
   const done = new Map<string, number>()
+  const undecided = new Set<string>()
   for (const [text, queue] of queues) {
     const draft = drafts.get(text)
     const late = ended.get(text)
     let count = 0
-    // What follows an end finds the operation among the ended ones, in the next round.
-    for (const { happening, index } of queue.waiting) {
-      if (draft?.end) break
-      answers[index] = draft
-        ? draft.apply(happening, now)
-        : (late?.apply(happening, operationRules(jobs.get(queue.key.job)!), now) ?? 'unknown')
-      count += 1
+    try {
+      // What follows an end finds the operation among the ended ones, in the next round.
+      for (const { happening, index } of queue.waiting) {
+        if (draft?.end) break
+        answers[index] = draft
+          ? draft.apply(happening, now)
+          : (late?.apply(happening, operationRules(jobs.get(queue.key.job)!), now) ?? 'unknown')
+        count += 1
+      }
+    } catch (error) {
+      if (!recalled.has(text)) throw error
+      drafts.delete(text)
+      undecided.add(text)
     }
+    // Memory may be out of date: what leaves the row as it is goes past the guard that would tell.
+    if (recalled.has(text) && !draft?.changed) undecided.add(text)
     done.set(text, count)
   }
 
-  const refused = await write(tx, [...drafts.values()], [...ended.values()], jobs, now, written)
+  const refused = await write(tx, drafts, ended, batch)
   for (const [text, count] of done) {
-    if (refused.has(text)) continue
+    if (undecided.has(text) || refused.has(text)) continue
     const queue = queues.get(text)!
     queue.waiting = queue.waiting.slice(count)
     if (queue.waiting.length === 0) queues.delete(text)
   }
 }
 
+/** Drafts of the operations, by `keyText`; `recalled` are those that come from memory. */
+async function openDrafts(
+  tx: Transaction,
+  queues: ReadonlyMap<string, Queue>,
+  jobs: ReadonlyMap<bigint, JobRules>,
+  { read, memory }: Known,
+): Promise<{ drafts: Drafts; recalled: ReadonlySet<string>; ended: ReadonlyMap<string, EndedDraft> }> {
+  const drafts: Drafts = new Map()
+  const recalled = new Set<string>()
+  const open = (text: string, row: OperationRow) => drafts.set(text, openDraft(row, jobs.get(row.job)!))
+  const unknown: OperationKey[] = []
+  for (const [text, { key }] of queues) {
+    const row = memory?.recall(text)
+    // A job that is gone has taken its operations along.
+    if (row === undefined || !jobs.has(row.job)) unknown.push(key)
+    else {
+      open(text, row)
+      recalled.add(text)
+    }
+  }
+  for (const row of read ?? (await readOpenOperations(tx, unknown))) open(keyText(row), row)
+  const missing = drafts.size === queues.size ? [] : unknown.filter(key => !drafts.has(keyText(key)))
+  const endedRows = await readEndedOperations(tx, missing)
+  return { drafts, recalled, ended: new Map(endedRows.map(row => [keyText(row), new EndedDraft(row)])) }
+}
+
+type Drafts = Map<string, OperationDraft>
+
 /** Writes what changed; answers the keys whose rows were no longer as read. */
 async function write(
   tx: Transaction,
-  drafts: readonly OperationDraft[],
-  late: readonly EndedDraft[],
-  jobs: ReadonlyMap<bigint, JobRules>,
-  now: Date,
-  written: OperationRow[],
+  drafts: ReadonlyMap<string, OperationDraft>,
+  late: ReadonlyMap<string, EndedDraft>,
+  { jobs, now, written, ended }: Batch,
 ): Promise<ReadonlySet<string>> {
-  const changed = drafts.filter(draft => draft.changed)
-  const kept = changed.filter(draft => !draft.end)
-  const ends = changed.filter(draft => draft.end)
-  const answeredLate = late.filter(draft => draft.changed)
-  const applied = new Set(
-    [
-      ...(await updateOperations(
-        tx,
-        kept.map(({ before, row }) => ({ before, after: row })),
-      )),
-      ...(await endOperations(
-        tx,
-        ends.map(({ before, row, end }) => ({
-          before,
-          after: row,
-          organization: jobs.get(row.job)!.organization,
-          result: end!.result,
-          counter: end!.counter,
-          endedAt: now,
-        })),
-      )),
-      ...(await answerLateOperations(
-        tx,
-        answeredLate.map(({ before, row }) => ({ before, ...lateOf(row) })),
-      )),
-    ].map(keyText),
-  )
-  const refused = new Set<string>()
-  for (const { before } of [...changed, ...answeredLate])
-    if (!applied.has(keyText(before))) refused.add(keyText(before))
+  const changed = [...drafts].filter(([, draft]) => draft.changed)
+  const kept = changed.filter(([, draft]) => !draft.end)
+  const ends = changed.filter(([, draft]) => draft.end)
+  const answeredLate = [...late].filter(([, draft]) => draft.changed)
+  const refused = new Set([...changed, ...answeredLate].map(([text]) => text))
+  const deltas = new CounterDeltas()
 
-  const live = kept.filter(({ row }) => applied.has(keyText(row)))
+  const live: OperationDraft[] = []
+  const changes = kept.map(([, { before, row }]) => ({ before, after: row }))
+  for (const place of await updateOperations(tx, changes)) {
+    const [text, draft] = kept[place]!
+    const { before, row } = draft
+    refused.delete(text)
+    deltas.move(row.job, openCounter(before.status), openCounter(row.status))
+    live.push(draft)
+    written.push(row)
+  }
+  const closing = ends.map(([, { before, row, end }]) => ({
+    before,
+    after: row,
+    organization: jobs.get(row.job)!.organization,
+    result: end!.result,
+    counter: end!.counter,
+    endedAt: now,
+  }))
+  for (const place of await endOperations(tx, closing)) {
+    const [text, { before, row, end }] = ends[place]!
+    refused.delete(text)
+    deltas.move(row.job, openCounter(before.status), end!.counter)
+    ended.push(text)
+  }
+  const answering = answeredLate.map(([, { before, row }]) => ({ before, ...lateOf(row) }))
+  for (const place of await answerLateOperations(tx, answering)) {
+    const [text, { before, row }] = answeredLate[place]!
+    refused.delete(text)
+    deltas.move(row.job, before.counter, row.counter)
+  }
   await writeDetails(
     tx,
     live.filter(draft => draft.detailChanged).map(draft => draft.row),
   )
   await carryOut(tx, live, now)
-  const deltas = new CounterDeltas()
-  for (const { before, row, end } of changed) {
-    if (!applied.has(keyText(row))) continue
-    deltas.move(row.job, openCounter(before.status), end ? end.counter : openCounter(row.status))
-  }
-  for (const { before, row } of answeredLate) {
-    if (applied.has(keyText(row))) deltas.move(row.job, before.counter, row.counter)
-  }
   await writeDeltas(tx, deltas)
-  for (const { row } of live) written.push(row)
   return refused
 }
 

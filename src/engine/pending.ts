@@ -19,7 +19,8 @@ import { gathered } from './device-batch.ts'
 import { gatedJobOf } from './job-launching.ts'
 import { operationRequest } from './operation-dispatcher.ts'
 import type { Happening } from './operation-draft.ts'
-import { applyHappenings } from './operation-transitions.ts'
+import type { OperationMemory } from './operation-memory.ts'
+import { type Applied, applyHappenings } from './operation-transitions.ts'
 
 /** A held call looks again this often: nobody wakes it when a window opens, a job is resumed or a hand-out was in vain. */
 const LOOK_AGAIN_MS = 5_000
@@ -39,17 +40,21 @@ export interface Pending {
 export interface PendingParts {
   readonly database: Database
   readonly clock: Clock
+  readonly memory: Pick<OperationMemory, 'note'>
   readonly redeliveryMs: number
   readonly onCommit: () => void
 }
 
 export function createPending(parts: PendingParts): Pending {
-  const { database, clock, redeliveryMs, onCommit } = parts
+  const { database, clock, memory, redeliveryMs, onCommit } = parts
   const held = new Map<bigint, Set<() => void>>()
 
   const takeNow = gathered(async (devices: readonly DeviceNumbers[]) => {
     const now = clock.now()
-    const requests = await database.transaction(tx => handOut(tx, devices, now, redeliveryMs))
+    const { requests, applied } = await database.transaction(tx => handOut(tx, devices, now, redeliveryMs), {
+      byKey: true,
+    })
+    memory.note(applied)
     if (requests.size > 0) onCommit()
     // Two calls of one device in a batch: the first gets it.
     return devices.map(device => {
@@ -108,12 +113,18 @@ export function createPending(parts: PendingParts): Pending {
 }
 
 /** At most one request per device, by the device's number. */
+interface HandedOut {
+  /** by device */
+  readonly requests: Map<bigint, OperationRequest>
+  readonly applied: Pick<Applied, 'written' | 'ended'>
+}
+
 async function handOut(
   tx: Transaction,
   devices: readonly DeviceNumbers[],
   now: Date,
   redeliveryMs: number,
-): Promise<Map<bigint, OperationRequest>> {
+): Promise<HandedOut> {
   const operations = await liveOperationsOf(tx, devices)
   const silentSince = new Date(now.getTime() - redeliveryMs)
   const candidates = operations
@@ -125,7 +136,7 @@ async function handOut(
           !redeliveryPause(heardAt?.getTime() ?? null, redeliveryMs, now.getTime())),
     )
     .sort(inOrderOfOffer)
-  if (candidates.length === 0) return new Map()
+  if (candidates.length === 0) return { requests: new Map(), applied: { written: [], ended: [] } }
   await enterLaunchGate(tx)
   const jobs = await readGatedJobs(tx, [...new Set(candidates.map(candidate => candidate.job))])
   const open = new Set(jobs.filter(job => jobGates(gatedJobOf(job), now.getTime()).length === 0).map(({ job }) => job))
@@ -136,8 +147,8 @@ async function handOut(
   const happenings = [...chosen.values()].map(
     (key): Happening => ({ key, seen: 'handedOut', flow: 'pull', silentSince }),
   )
-  const { written } = await applyHappenings(tx, happenings, now)
-  const handed = written.filter(row => row.status === 'IN_PROGRESS')
+  const applied = await applyHappenings(tx, happenings, now)
+  const handed = applied.written.filter(row => row.status === 'IN_PROGRESS')
   const subjects = new Map((await readLaunchSubjects(tx, handed)).map(subject => [keyText(subject), subject]))
   const contents = await readJobContents(tx, [...new Set(handed.map(row => row.job))])
   const requests = new Map<bigint, OperationRequest>()
@@ -145,7 +156,7 @@ async function handOut(
     const subject = subjects.get(keyText(row))
     if (subject?.device) requests.set(subject.device, operationRequest(row, subject, contents.get(row.job)!))
   }
-  return requests
+  return { requests, applied }
 }
 
 /** Never handed out before handed out; then by job number, which is by time. */

@@ -8,6 +8,7 @@ import { connectedAmongDevices, type PresenceSign, recordPresence } from '../sto
 import type { Clock } from './clock.ts'
 import { gathered } from './device-batch.ts'
 import type { Happening } from './operation-draft.ts'
+import type { OperationMemory } from './operation-memory.ts'
 import { applyHappenings } from './operation-transitions.ts'
 
 export interface Presence {
@@ -34,10 +35,11 @@ const CONNECT_MARGIN_MS = 1_000
 export function createPresence(parts: {
   database: Database
   clock: Clock
+  memory: Pick<OperationMemory, 'note'>
   node: number
   onCommit: () => void
 }): Presence {
-  const { database, clock, node, onCommit } = parts
+  const { database, clock, memory, node, onCommit } = parts
 
   const held = new Map<bigint, DeviceNumbers & { readonly connection: string }>()
 
@@ -62,7 +64,8 @@ export function createPresence(parts: {
       return overMqtt ? [{ key: operation, seen: 'reconnected' }] : []
     })
     if (happenings.length === 0) return
-    await database.transaction(tx => applyHappenings(tx, happenings, clock.now()))
+    const applied = await database.transaction(tx => applyHappenings(tx, happenings, clock.now()), { byKey: true })
+    memory.note(applied)
     onCommit()
   }
 

@@ -5,9 +5,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { bindable } from './array-parameters.ts'
 import { createListener, type NotificationHandler } from './listener.ts'
 import { render, type SqlFragment, type Statement, sql } from './statement.ts'
-import { bindable, valueTypes } from './values.ts'
+import { valueTypes } from './values.ts'
 
 export interface DatabaseOptions {
   url: string
@@ -45,6 +46,11 @@ export interface TransactionOptions {
   snapshot?: boolean
   /** How long each statement may run, where that grows with what is stored; the database's own time-out unless told. */
   statementTimeoutMs?: number
+  /**
+   * Every statement finds its rows by key, one after the other, by a plan made once. The tables of what is under way are empty one
+   * minute and full the next: what the planner believes of them must not decide that a batch of 500 reads a million.
+   */
+  byKey?: boolean
 }
 
 export interface StreamOptions {
@@ -79,6 +85,14 @@ export interface Database extends Queryable {
   close(): Promise<void>
 }
 
+const planByKey = [
+  'plan_cache_mode = force_generic_plan',
+  'enable_seqscan = off',
+  'enable_hashjoin = off',
+  'enable_mergejoin = off',
+]
+  .map(setting => `set local ${setting}`)
+  .join('; ')
 const tries = 10
 const firstPauseMs = 5
 const longestPauseMs = 500
@@ -128,16 +142,23 @@ function bounded(text: string, timeoutMs: number): pg.QueryConfig {
   return config
 }
 
-/** `waitMs`: how long the client itself waits for an answer, where that is not the pool's time. */
-function onClient(client: pg.PoolClient, waitMs?: number): Transaction {
+/**
+ * `waitMs`: how long the client itself waits for an answer, where that is not the pool's time. `prefix` tells statements with a plan of
+ * their own from the same ones planned otherwise.
+ */
+function onClient(client: pg.PoolClient, waitMs?: number, prefix = ''): Transaction {
   const patience = waitMs === undefined ? {} : { query_timeout: waitMs }
+  function ask<Row, Params extends readonly unknown[]>(statement: Statement<Row, Params>, params: Params) {
+    const { name, text, elementTypes } = statement
+    const values = params.map((value, i) => bindable(value, elementTypes[i]))
+    return asked(client.query<Row & pg.QueryResultRow>({ name: prefix + name, text, values, ...patience }))
+  }
   return {
-    async run<Row, Params extends readonly unknown[]>({ name, text }: Statement<Row, Params>, params: Params) {
-      const values = params.map(bindable)
-      return (await asked(client.query<Row & pg.QueryResultRow>({ name, text, values, ...patience }))).rows
+    async run<Row, Params extends readonly unknown[]>(statement: Statement<Row, Params>, params: Params) {
+      return (await ask(statement, params)).rows
     },
-    async count({ name, text }, params) {
-      return (await asked(client.query({ name, text, values: params.map(bindable), ...patience }))).rowCount ?? 0
+    async count(statement, params) {
+      return (await ask(statement, params)).rowCount ?? 0
     },
     async query<Row>(fragment: SqlFragment) {
       return (await asked(client.query<Row & pg.QueryResultRow>({ ...render(fragment), ...patience }))).rows
@@ -193,13 +214,19 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  async function once<T>(work: (tx: Transaction) => Promise<T>, begin: string, timeoutMs?: number): Promise<T> {
+  async function once<T>(
+    work: (tx: Transaction) => Promise<T>,
+    begin: string,
+    { statementTimeoutMs: timeoutMs, byKey = false }: TransactionOptions,
+  ): Promise<T> {
     const client = await asked(pool.connect())
     let broken = true
     try {
-      await asked(client.query(begin))
+      await asked<unknown>(client.query(byKey ? `${begin}; ${planByKey}` : begin))
       if (timeoutMs !== undefined) await client.query(`set local statement_timeout = ${Math.trunc(timeoutMs)}`)
-      const result = await work(onClient(client, timeoutMs === undefined ? undefined : timeoutMs + 5_000))
+      const result = await work(
+        onClient(client, timeoutMs === undefined ? undefined : timeoutMs + 5_000, byKey ? 'by_key_' : ''),
+      )
       const { command } = await asked(client.query('commit'))
       broken = false
       // The server answers the commit of a failed transaction with a rollback, silently.
@@ -217,15 +244,13 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  async function transaction<T>(
-    work: (tx: Transaction) => Promise<T>,
-    { signal, snapshot, statementTimeoutMs: timeoutMs }: TransactionOptions = {},
-  ): Promise<T> {
+  async function transaction<T>(work: (tx: Transaction) => Promise<T>, told: TransactionOptions = {}): Promise<T> {
+    const { signal, snapshot } = told
     const begin = snapshot ? 'begin isolation level repeatable read read only' : 'begin'
     for (let tried = 1; ; tried++) {
       signal?.throwIfAborted()
       try {
-        return await once(work, begin, timeoutMs)
+        return await once(work, begin, told)
       } catch (error) {
         if (tried === tries || !isRepeatable(error)) throw error
         options.log.debug({ err: error, tried }, 'a transaction is repeated')

@@ -35,7 +35,7 @@ const read = statement<EndedOperationRow, [bigint[], number[], bigint[]]>(
 
 /** The ended ones among the keys, in no order. */
 export function readEndedOperations(db: Queryable, keys: readonly OperationKey[]): Promise<EndedOperationRow[]> {
-  return db.run(read, keyArrays(keys))
+  return keys.length === 0 ? Promise.resolve([]) : db.run(read, keyArrays(keys))
 }
 
 /** What a late answer makes of an ended operation. */
@@ -50,7 +50,7 @@ export interface LateAnswer {
 }
 
 const answerLate = statement<
-  OperationKey,
+  { place: number },
   [
     bigint[],
     number[],
@@ -69,16 +69,16 @@ const answerLate = statement<
       set status = i.status, result = i.result, counter = i.counter, steps = i.steps, messages = i.messages,
           description = i.description
      from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::operation_status[], $5::operation_status[],
-                 $6::operation_result[], $7::operation_counter[], $8::jsonb[], $9::jsonb[], $10::text[])
-       as i(job, partition, entity, expected, status, result, counter, steps, messages, description)
+                 $6::operation_result[], $7::operation_counter[], $8::jsonb[], $9::jsonb[], $10::text[]) with ordinality
+       as i(job, partition, entity, expected, status, result, counter, steps, messages, description, place)
     where o.job = i.job and o.partition = i.partition and o.entity = i.entity and o.status = i.expected
-   returning o.job, o.partition, o.entity`,
+   returning i.place::int - 1 as place`,
 )
 
-/** Moves ended operations on; the end's date stays. Answers the keys whose status was still as read. */
-export async function answerLateOperations(db: Queryable, late: readonly LateAnswer[]): Promise<OperationKey[]> {
+/** Moves ended operations on; the end's date stays. Answers which of them were still as read, from 0. */
+export async function answerLateOperations(db: Queryable, late: readonly LateAnswer[]): Promise<number[]> {
   if (late.length === 0) return []
-  return await db.run(answerLate, [
+  const rows = await db.run(answerLate, [
     ...keyArrays(late.map(each => each.before)),
     late.map(each => each.before.status),
     late.map(each => each.status),
@@ -88,6 +88,7 @@ export async function answerLateOperations(db: Queryable, late: readonly LateAns
     late.map(each => (each.messages ? JSON.stringify(each.messages) : null)),
     late.map(each => each.description),
   ])
+  return rows.map(({ place }) => place)
 }
 
 const countResults = statement<{ result: OperationResult; count: number }, [bigint]>(

@@ -72,7 +72,7 @@ const readOpen = statement<OperationRow, [bigint[], number[], bigint[]]>(
 
 /** The open ones among the keys, in no order. */
 export function readOpenOperations(db: Queryable, keys: readonly OperationKey[]): Promise<OperationRow[]> {
-  return db.run(readOpen, keyArrays(keys))
+  return keys.length === 0 ? Promise.resolve([]) : db.run(readOpen, keyArrays(keys))
 }
 
 /** An open operation as it is to be, with what it was read as. */
@@ -82,7 +82,7 @@ export interface OperationChange {
 }
 
 const update = statement<
-  OperationKey,
+  { place: number },
   [
     bigint[],
     number[],
@@ -98,6 +98,7 @@ const update = statement<
     (Date | null)[],
     (Date | null)[],
     (number | null)[],
+    (number | null)[],
   ]
 >(
   'operations_update',
@@ -106,22 +107,22 @@ const update = statement<
           heard_at = i.heard_at, deadline_at = i.deadline_at, sender = i.sender
      from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::operation_status[], $5::smallint[], $6::operation_status[],
                  $7::smallint[], $8::operation_flow[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[],
-                 $12::timestamptz[], $13::timestamptz[], $14::int[])
+                 $12::timestamptz[], $13::timestamptz[], $14::int[], $15::int[]) with ordinality
        as i(job, partition, entity, expected, expected_attempt, status, attempt, flow, started_at, launched_at, heard_at,
-            deadline_at, expected_heard_at, sender)
+            deadline_at, expected_heard_at, sender, expected_sender, place)
     where o.job = i.job and o.partition = i.partition and o.entity = i.entity
       and o.status = i.expected and o.attempt = i.expected_attempt
-      and o.heard_at is not distinct from i.expected_heard_at
-   returning o.job, o.partition, o.entity`,
+      and o.heard_at is not distinct from i.expected_heard_at and o.sender is not distinct from i.expected_sender
+   returning i.place::int - 1 as place`,
 )
 
 /**
- * Writes the rows whose status, attempt and last sign are still as read; answers the keys written. The last sign tells apart two
- * nodes that keep steps of the same operation at once.
+ * Writes the rows whose status, attempt, last sign and sender are still as read; answers which of the changes were written, from 0. The
+ * last sign tells apart two nodes that keep steps of the same operation at once, the sender two that take it in hand.
  */
-export async function updateOperations(db: Queryable, changes: readonly OperationChange[]): Promise<OperationKey[]> {
+export async function updateOperations(db: Queryable, changes: readonly OperationChange[]): Promise<number[]> {
   if (changes.length === 0) return []
-  return await db.run(update, [
+  const rows = await db.run(update, [
     ...keyArrays(changes.map(change => change.after)),
     changes.map(({ before }) => before.status),
     changes.map(({ before }) => before.attempt),
@@ -134,7 +135,9 @@ export async function updateOperations(db: Queryable, changes: readonly Operatio
     changes.map(({ after }) => after.deadlineAt),
     changes.map(({ before }) => before.heardAt),
     changes.map(({ after }) => after.sender),
+    changes.map(({ before }) => before.sender),
   ])
+  return rows.map(({ place }) => place)
 }
 
 const upsertDetail = statement<
@@ -185,7 +188,7 @@ export interface OperationEnd extends OperationChange {
 }
 
 const end = statement<
-  OperationKey,
+  { place: number },
   [
     bigint[],
     number[],
@@ -206,6 +209,7 @@ const end = statement<
     (string | null)[],
     (Date | null)[],
     (string | null)[],
+    (number | null)[],
   ]
 >(
   'operations_end',
@@ -213,14 +217,14 @@ const end = statement<
      select * from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::operation_status[], $5::smallint[],
                           $6::operation_status[], $7::smallint[], $8::operation_flow[], $9::timestamptz[], $10::int[],
                           $11::operation_result[], $12::operation_counter[], $13::timestamptz[], $14::jsonb[], $15::jsonb[],
-                          $16::jsonb[], $17::text[], $18::timestamptz[], $19::jsonb[])
+                          $16::jsonb[], $17::text[], $18::timestamptz[], $19::jsonb[], $20::int[]) with ordinality
        as i(job, partition, entity, expected, expected_attempt, status, attempt, flow, started_at, organization, result,
-            counter, ended_at, steps, attempts, messages, description, expected_heard_at, parameters)
+            counter, ended_at, steps, attempts, messages, description, expected_heard_at, parameters, expected_sender, place)
    ), gone as (
      delete from operation o using input i
       where o.job = i.job and o.partition = i.partition and o.entity = i.entity
         and o.status = i.expected and o.attempt = i.expected_attempt
-        and o.heard_at is not distinct from i.expected_heard_at
+        and o.heard_at is not distinct from i.expected_heard_at and o.sender is not distinct from i.expected_sender
      returning i.*
    ), freed as (
      delete from operation_live l using gone g
@@ -228,19 +232,23 @@ const end = statement<
    ), detail as (
      delete from operation_detail d using gone g
       where d.job = g.job and d.partition = g.partition and d.entity = g.entity
+   ), ended as (
+     insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, flow, started_at,
+                                  ended_at, parameters, steps, attempts, messages, description)
+     select g.job, g.partition, g.entity, g.organization, g.status, g.result, g.counter, g.attempt, g.flow, g.started_at,
+            g.ended_at, g.parameters, g.steps, g.attempts, g.messages, g.description
+       from gone g
    )
-   insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, flow, started_at,
-                                ended_at, parameters, steps, attempts, messages, description)
-   select g.job, g.partition, g.entity, g.organization, g.status, g.result, g.counter, g.attempt, g.flow, g.started_at,
-          g.ended_at, g.parameters, g.steps, g.attempts, g.messages, g.description
-     from gone g
-   returning job, partition, entity`,
+   select place::int - 1 as place from gone`,
 )
 
-/** Ends the operations whose status, attempt and last sign are still as read, and frees their live slots; answers the keys ended. */
-export async function endOperations(db: Queryable, ends: readonly OperationEnd[]): Promise<OperationKey[]> {
+/**
+ * Ends the operations that are still as read, by what `updateOperations` goes by, and frees their live slots; answers which of the
+ * ends were written, from 0.
+ */
+export async function endOperations(db: Queryable, ends: readonly OperationEnd[]): Promise<number[]> {
   if (ends.length === 0) return []
-  return await db.run(end, [
+  const rows = await db.run(end, [
     ...keyArrays(ends.map(each => each.after)),
     ends.map(({ before }) => before.status),
     ends.map(({ before }) => before.attempt),
@@ -258,5 +266,7 @@ export async function endOperations(db: Queryable, ends: readonly OperationEnd[]
     ends.map(({ after }) => after.description),
     ends.map(({ before }) => before.heardAt),
     ends.map(({ after }) => json(after.parameters)),
+    ends.map(({ before }) => before.sender),
   ])
+  return rows.map(({ place }) => place)
 }

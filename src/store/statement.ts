@@ -11,6 +11,8 @@ export interface Statement<Row, Params extends readonly unknown[] = readonly unk
   /** Unique in the process; the server keeps the prepared statement under it. At most 63 bytes. */
   readonly name: string
   readonly text: string
+  /** by parameter, from 0: the type of its elements where the text casts it to an array */
+  readonly elementTypes: readonly (string | undefined)[]
   readonly [rowType]?: Row
   readonly [paramsType]?: (params: Params) => void
 }
@@ -31,9 +33,15 @@ export function statement<Row, Params extends readonly unknown[] = readonly unkn
   if (name.length === 0 || Buffer.byteLength(name) > 63)
     throw new Error(`Statement name "${name}" is not 1 to 63 bytes`)
   if (declared.some(other => other.name === name)) throw new Error(`Statement "${name}" is declared twice`)
-  const made: Statement<Row, Params> = { name, text }
-  declared.push({ name, text })
+  const made = { name, text, elementTypes: elementTypesIn(text) }
+  declared.push(made)
   return made
+}
+
+function elementTypesIn(text: string): (string | undefined)[] {
+  const types: (string | undefined)[] = []
+  for (const [, number, type] of text.matchAll(/\$(\d+)::(\w+)\[\]/g)) types[Number(number) - 1] = type
+  return types
 }
 
 const fragmentMark = Symbol('sql fragment')

@@ -1,7 +1,8 @@
 /** What two nodes do at the same moment, held apart and put together step by step: the races that lose rows where they are lost. */
 import { expect, test } from 'vitest'
-import type { Happening } from '../../src/engine/operation-draft.ts'
+import type { Happening, Word } from '../../src/engine/operation-draft.ts'
 import { applyHappenings } from '../../src/engine/operation-transitions.ts'
+import { readOpenOperations } from '../../src/store/operations.ts'
 import { testDatabase } from '../database.ts'
 import { deviceOf, operationOf, SECOND, say, silent, summaryOfJob } from './scenario.ts'
 import { createWorkbench, jobRequest } from './workbench.ts'
@@ -104,6 +105,30 @@ test('a cancel and a part at the same moment: the canceller comes again for what
   await applyHolding([{ key, word: { steps: [{ name: 'A', result: 'SUCCESSFUL' }] } }], cancelling, false)
   await bench.settle()
   expect(await summaryOfJob(bench, job)).toMatchObject({ status: 'CANCELLED', finished: { cancelled: { byUser: 1 } } })
+})
+
+test('what is remembered of an operation that another node has moved is neither written nor believed', async () => {
+  bench.device = silent
+  const { job, device, key } = await jobOnNew({ retries: 1 })
+  await say(bench, job, device, {})
+  const [remembered] = await readOpenOperations(database, [key])
+  const memory = { recall: () => remembered }
+  const hear = (word: Word) =>
+    database.transaction(tx => applyHappenings(tx, [{ key, word }], bench.clock.now(), { memory }))
+  await say(bench, job, device, { resultCode: 'ERROR_PROCESSING' })
+  await bench.settle()
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'WAITING_FOR_ACK', attempt: 2 })
+
+  // By memory the first attempt was acknowledged already, and there would be nothing to do.
+  await hear({ steps: [] })
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'IN_PROGRESS', attempt: 2 })
+  // By memory an attempt would be left.
+  await hear({ steps: [], resultCode: 'ERROR_PROCESSING' })
+  await bench.settle()
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'FINISHED', result: 'ERROR_PROCESSING' })
+  // By memory it would still be open.
+  const { answers, written, ended } = await hear({ steps: [], resultCode: 'SUCCESSFUL' })
+  expect({ answers, written, ended }).toEqual({ answers: ['stray'], written: [], ended: [] })
 })
 
 test('a job whose target cannot be resolved does not stop those behind it', async () => {

@@ -5,7 +5,7 @@ import { render, type SqlFragment, sql, statement, statements } from '../../src/
 describe('declared statements', () => {
   test('a statement is registered once under its name', () => {
     const made = statement<{ n: number }>('test-declared', 'select 1 as n')
-    expect(statements).toContainEqual({ name: made.name, text: made.text })
+    expect(statements).toContain(made)
     expect(() => statement('test-declared', 'select 2')).toThrow('declared twice')
     expect(() => statement('x'.repeat(64), 'select 1')).toThrow('63 bytes')
   })
