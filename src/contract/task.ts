@@ -149,3 +149,27 @@ export const TaskEntitiesPage = Type.Object({
   page: PageView,
   entities: Type.Array(Type.Object({ id: Type.String(), resourceType: Type.Enum([...RESOURCE_TYPES]) })),
 })
+
+/** Which occurrences are asked for. */
+export const OccurrencesQuery = Type.Object({
+  from: Type.Optional(Type.String({ description: 'ISO 8601; now when left out' })),
+  to: Type.Optional(Type.String({ description: 'ISO 8601; a week after `from` when left out, at most 400 days' })),
+})
+
+/** When the tasks of an organization will make jobs. An addition of this service. */
+export const OccurrencesView = Type.Object(
+  {
+    occurrences: Type.Array(
+      Type.Object({
+        taskId: Type.String(),
+        name: Type.String({ description: 'Of the task; empty: none' }),
+        operationName: Type.String(),
+        date: Type.String(),
+      }),
+      { description: 'In the order of their dates, at most 2,000' },
+    ),
+    more: Type.Boolean({ description: 'Whether some were left out' }),
+  },
+  { description: 'Occurrences of active tasks that are still to come' },
+)
+export type OccurrencesView = Static<typeof OccurrencesView>

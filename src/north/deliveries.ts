@@ -15,6 +15,7 @@ import { repeatDelivery } from '../engine/deliveries.ts'
 import type { Database } from '../store/database.ts'
 import { type DeliverySelection, type LoggedDelivery, listDeliveries, readDelivery } from '../store/deliveries.ts'
 import type { DeliveryQueue } from '../store/delivery-queue.ts'
+import { sendCsv, wantedType } from './csv.ts'
 import { judgedByReader, mustExecute } from './jobs.ts'
 import { pageView, readListingPage } from './listing.ts'
 
@@ -35,15 +36,17 @@ export function deliveryRoutes(app: FastifyInstance, { database, queue, clock }:
     {
       schema: {
         tags,
-        summary: 'A page of the log of deliveries, latest first',
+        summary: 'A page of the log of deliveries, latest first, or all of it as CSV',
         querystring: DeliveriesQuery,
         response: { 200: DeliveriesPage, 204: Type.Null({ description: 'No delivery on this page' }) },
       },
       validatorCompiler: judgedByReader,
     },
-    async (request, reply): Promise<DeliveriesPage | undefined> => {
-      const page = readListingPage(request.query)
+    async (request, reply) => {
       const selection = readSelection(request)
+      const type = wantedType(request)
+      if (type !== 'application/json') return await sendCsv(reply, type, COLUMNS, csvRows(database, selection))
+      const page = readListingPage(request.query)
       const offset = (page.number - 1) * page.size
       const { deliveries, count } = await listDeliveries(database, selection, { offset, size: page.size })
       if (deliveries.length === 0) return reply.status(204).send()
@@ -73,6 +76,37 @@ export function deliveryRoutes(app: FastifyInstance, { database, queue, clock }:
       return viewOf(await repeatDelivery(database, queue, organization, requestedDelivery(request), clock.now()))
     },
   )
+}
+
+/** Columns of CSV, each a member of a delivery. */
+const COLUMNS = [
+  'id',
+  'jobId',
+  'event',
+  'channel',
+  'receiver',
+  'state',
+  'attempts',
+  'lastStatus',
+  'lastError',
+  'createdDate',
+  'attemptedDate',
+  'finishedDate',
+] as const satisfies readonly (keyof DeliveryView)[]
+
+const CSV_ROWS_AT_ONCE = 1_000
+
+/** The log, a batch at a time; what is logged meanwhile may show a row twice, none is left out. */
+async function* csvRows(
+  database: Database,
+  selection: DeliverySelection,
+): AsyncGenerator<(string | null)[][], void, void> {
+  for (let offset = 0; ; offset += CSV_ROWS_AT_ONCE) {
+    const { deliveries } = await listDeliveries(database, selection, { offset, size: CSV_ROWS_AT_ONCE })
+    const views = deliveries.map(deliveryView)
+    if (views.length > 0) yield views.map(view => COLUMNS.map(column => String(view[column] ?? '')))
+    if (views.length < CSV_ROWS_AT_ONCE) return
+  }
 }
 
 function readSelection({ caller, query }: FastifyRequest): DeliverySelection {

@@ -12,7 +12,9 @@ import { type BulkRoutesParts, bulkRoutes } from './bulk-entities.ts'
 import { type ConnectorFunctionRoutesParts, connectorFunctionRoutes } from './connector-functions.ts'
 import { dataModelRoutes } from './data-models.ts'
 import { type DeliveryRoutesParts, deliveryRoutes } from './deliveries.ts'
+import { devicePresenceRoutes } from './device-presence.ts'
 import { type EntityRoutesParts, entityRoutes } from './entities.ts'
+import { jobInsightRoutes } from './job-insight.ts'
 import { type JobRoutesParts, jobRoutes } from './jobs.ts'
 import { operationTypeRoutes } from './operation-types.ts'
 import { operationRoutes } from './operations.ts'
@@ -21,6 +23,7 @@ import { type PlanRoutesParts, planRoutes } from './plan.ts'
 import { searchRoutes } from './search.ts'
 import { searchEntityRoutes } from './search-entities.ts'
 import { searchUserRoutes } from './search-users.ts'
+import { taskOccurrencesRoutes } from './task-occurrences.ts'
 import { type TaskRoutesParts, taskRoutes } from './tasks.ts'
 import { type UserRoutesParts, userRoutes } from './users.ts'
 import { type VerifyRoutesParts, verifyRoutes } from './verify.ts'
@@ -56,12 +59,15 @@ function nouns(app: FastifyInstance, parts: NorthParts): void {
   auditRoutes(app, parts)
   entityRoutes(app, parts)
   bulkRoutes(app, parts)
+  devicePresenceRoutes(app, parts)
   jobRoutes(app, parts)
   planRoutes(app, parts)
   operationRoutes(app, parts)
   whyRoutes(app, parts)
+  jobInsightRoutes(app, parts)
   verifyRoutes(app, parts)
   taskRoutes(app, parts)
+  taskOccurrencesRoutes(app, parts)
   deliveryRoutes(app, parts)
   searchRoutes(app, parts)
   searchEntityRoutes(app, parts)

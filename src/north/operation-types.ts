@@ -15,6 +15,7 @@ import { DroverError } from '../domain/errors.ts'
 import { parseSearch } from '../domain/search.ts'
 import { findTypes, typeFields, valuesOf } from '../engine/operation-type-search.ts'
 import type { OperationTypes, TypeMembers } from '../engine/operation-types.ts'
+import { sendCsv, wantedType } from './csv.ts'
 import { judgedByReader } from './jobs.ts'
 import { nest } from './selected-row.ts'
 
@@ -140,6 +141,8 @@ export function operationTypeRoutes(
     const { caseSensitive } = request.query as { caseSensitive?: unknown }
     const asked = parseSearch(request.body, typeFields, { caseSensitive: caseSensitive !== 'false' })
     const found = findTypes(await operationTypes.list(request.caller.organization), asked)
+    const type = wantedType(request)
+    if (type !== 'application/json') return await sendCsv(reply, type, COLUMNS, csvRows(found))
     if (asked.select.length === 0) return answer(reply, found)
     const rows = found.map(type =>
       nest(asked.select.map(({ field, alias }) => ({ path: [alias], value: plain(valuesOf(type, field)) }))),
@@ -161,6 +164,29 @@ export function operationTypeRoutes(
       search,
     )
   }
+}
+
+/** Columns of CSV, each a member of a type. */
+const COLUMNS = [
+  'name',
+  'title',
+  'description',
+  'applicableTo',
+  'models',
+  'parameters',
+  'steps',
+  'profiles',
+  'fromCatalog',
+]
+
+async function* csvRows(found: readonly object[]): AsyncGenerator<(string | null)[][], void, void> {
+  const members: readonly Readonly<Record<string, unknown>>[] = found.map(type => ({ ...type }))
+  yield members.map(type => COLUMNS.map(column => cellText(type[column])))
+}
+
+function cellText(value: unknown): string | null {
+  if (value === undefined || value === null) return null
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** A bare array; an empty one is no content. */

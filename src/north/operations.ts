@@ -8,6 +8,7 @@ import { type OperationKey, operationId, parseOperationId } from '../domain/iden
 import type { Database } from '../store/database.ts'
 import type { JobRow } from '../store/jobs.ts'
 import { type OperationPageStart, readOperation, readOperationPage } from '../store/operation-reading.ts'
+import { sendCsv, wantedType } from './csv.ts'
 import { requestedJob } from './jobs.ts'
 import { type ListingPage, pageView, readListingPage } from './listing.ts'
 import { operationView } from './operation-view.ts'
@@ -23,7 +24,7 @@ export function operationRoutes(app: FastifyInstance, { database }: { readonly d
     {
       schema: {
         tags,
-        summary: "A page of a job's operations",
+        summary: "A page of a job's operations, or all of them as CSV",
         params: Type.Object({ jobId: Type.String() }),
         querystring: ListingQuery,
         response: { 200: OperationsPage, 204: Type.Null({ description: 'No operation on this page' }) },
@@ -31,8 +32,10 @@ export function operationRoutes(app: FastifyInstance, { database }: { readonly d
       validatorCompiler: () => () => true,
     },
     async (request, reply) => {
-      const text = createPageText('size')
       const job = await requestedJob(database, request)
+      const type = wantedType(request)
+      if (type !== 'application/json') return await sendCsv(reply, type, COLUMNS, csvRows(database, job))
+      const text = createPageText('size')
       const page = await readInParts(database, job, readListingPage(request.query), part => text.add(part))
       return sendPage(reply, page, 'operations', text.rows)
     },
@@ -56,6 +59,42 @@ export function operationRoutes(app: FastifyInstance, { database }: { readonly d
       return operationView(operation, job)
     },
   )
+}
+
+/** Columns of CSV, each a path in an operation. */
+const COLUMNS = [
+  'operationId',
+  'entityId',
+  'resourceType',
+  'status',
+  'result',
+  'description',
+  'attempts.current',
+  'attempts.total',
+  'execution.startedDate',
+  'execution.finishedDate',
+  'steps',
+]
+
+/** All operations of a job, a batch at a time; each batch goes on after the last of the one before. */
+async function* csvRows(database: Database, job: JobRow): AsyncGenerator<(string | null)[][], void, void> {
+  for (let start: OperationPageStart = { skip: 0 }; ; ) {
+    const rows = await readOperationPage(database, job.job, start, CSV_ROWS_AT_ONCE)
+    if (rows.length > 0) yield rows.map(row => cellsOf(operationView(row, job)))
+    const last = rows.at(-1)
+    if (!last || rows.length < CSV_ROWS_AT_ONCE) return
+    start = { after: last }
+  }
+}
+
+const CSV_ROWS_AT_ONCE = 1_000
+
+function cellsOf({ attempts, execution, steps, ...operation }: OperationView): (string | null)[] {
+  const { operationId: id, entityId, resourceType, status, result, description } = operation
+  const { startedDate, finishedDate } = execution
+  const told = steps.length > 0 ? JSON.stringify(steps) : ''
+  const figures = [String(attempts.current), String(attempts.total), startedDate, finishedDate]
+  return [id, entityId, resourceType, status, result, description, ...figures, told]
 }
 
 /** A page of a job's operations as clients read them, in the order of their keys. */

@@ -3,6 +3,7 @@
  * `o`, which is `operation` or `operation_ended`, with `job j`; `detail d`, `entity e`, `former_entity f`, `task t` and `counters` where they are needed.
  * Serves: Job and operation search.
  */
+import type { Counter } from '../domain/counters.ts'
 import { type OperationKey, parseJobId, parseOperationId, partitionOf } from '../domain/identity.ts'
 import { OPERATION_RESULTS, OPERATION_STATUSES } from '../domain/operation.ts'
 import { JOB_FIELDS } from './job-fields.ts'
@@ -42,6 +43,31 @@ const entitiesIn = (organization: number, identifiers: readonly string[]): SqlFr
 
 const provisioned = (names: string, id: string): SearchField =>
   field('any', names, sql`e.document -> ${id}::text`, { needs: ['entity'] })
+
+/** The counters of ended operations, as the job's summary calls them. */
+const COUNTERS: Readonly<Record<string, Counter>> = {
+  successful: 'successful',
+  error: 'error',
+  byUser: 'by_user',
+  byEngine: 'by_engine',
+  byTimeout: 'by_timeout',
+  byExternalTimeout: 'by_external_timeout',
+  byExternal: 'by_external',
+  byAlreadyInProgress: 'by_already_in_progress',
+  outOfTimeSuccessful: 'oot_successful',
+  outOfTimeError: 'oot_error',
+}
+
+/** What an ended operation is counted as. */
+const COUNTED_AS = field(
+  'text',
+  'operations.counter operationCounter',
+  sql`(${JSON.stringify(Object.fromEntries(Object.entries(COUNTERS).map(([name, counter]) => [counter, name])))}::jsonb ->> o.counter::text)`,
+  words(
+    Object.keys(COUNTERS),
+    found => sql`o.counter = any(${found.map(each => COUNTERS[each])}::operation_counter[])`,
+  ),
+)
 
 /** The fields of an organization's operations. */
 export function operationFields(kind: OperationKind, organization: number): readonly SearchField[] {
@@ -111,6 +137,7 @@ export function operationFields(kind: OperationKind, organization: number): read
         ),
       },
     ),
+    ...(isOpen ? [] : [COUNTED_AS]),
     field('text', 'operations.description operationDetails', sql`${detail}.description`, own),
     field('date', 'operations.date operationDate', sql`coalesce(j.activated_at, j.created_at)`),
     field(
@@ -137,7 +164,7 @@ export function operationFields(kind: OperationKind, organization: number): read
     }),
   ].map(each => {
     const [name = ''] = each.names
-    return name.startsWith('operations.') && !name.includes('[]')
+    return name.startsWith('operations.') && !name.includes('[]') && each !== COUNTED_AS
       ? { ...each, path: name.slice('operations.'.length) }
       : each
   })

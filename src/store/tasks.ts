@@ -105,6 +105,16 @@ export function lockTasks(db: Queryable, tasks: readonly bigint[]): Promise<Task
   return tasks.length === 0 ? Promise.resolve([]) : db.run(lock, [[...tasks]])
 }
 
+const active = statement<TaskRow, [number, number]>(
+  'tasks_active',
+  `select ${columns} from task where organization = $1 and state = 'ACTIVE' order by task limit $2`,
+)
+
+/** The active tasks of an organization, the oldest first. */
+export function readActiveTasks(db: Queryable, organization: number, limit: number): Promise<TaskRow[]> {
+  return db.run(active, [organization, limit])
+}
+
 const read = statement<TaskRow, [number, string]>(
   'tasks_read',
   `select ${columns} from task where organization = $1 and id = $2`,

@@ -29,6 +29,8 @@ const OVER_ALL_PARTITIONS = new Set([
   'claims_clear_ready_chunk',
   'counters_recount',
   'ended_operations_count_results',
+  'job_insight_failures',
+  'job_insight_steps',
   'operation_cancels_any_open',
   'presence_forget_nodes',
 ])

@@ -17,6 +17,12 @@ export type BulkRow = { identifier?: string; statusCode: number; location?: stri
 
 export type ClosedAnswer = { operations: string[]; tasks: string[] }
 
+/** How many devices are there */
+export type ConnectedCount = { /** Of when these figures are */ date: string; /** Devices provisioned */ devices: number; /** Of those, connected over MQTT */ connected: number; /** Of those, connected or heard of in the last five minutes */ seenLately: number }
+
+/** What is known of the connection of a device. Devices reached over HTTP have none */
+export type ConnectionView = { /** Whether it is connected over MQTT now */ connected: boolean; /** When it last connected over MQTT; empty: never */ connectedDate: string; /** When its last connection ended; empty: never */ disconnectedDate: string; /** When it was last heard of, connected or asking for work; empty: never */ seenDate: string }
+
 export type ConnectorFunctionAnswer = { name: string; description?: string; route?: string; version: number; source: string; createdDate: string; updatedDate: string }
 
 export type ConnectorFunctionBody = { name: string; description?: string | null; route?: string | null; /** JavaScript that defines `request(operation, device)`, `response(message, device)` or both */ source: string }
@@ -40,6 +46,11 @@ export type DryRunAnswer = { ok: boolean; /** What the function gave */ value?: 
 export type DryRunBody = { /** JavaScript that defines `request(operation, device)`, `response(message, device)` or both */ source?: string; version?: number; operation?: { [name: string]: unknown }; message?: { [name: string]: unknown }; device?: { [name: string]: unknown } }
 
 export type ExecutionView = { /** When the job was activated; ISO 8601 UTC, empty while there is none */ activatedDate: string; /** When it started; ISO 8601 UTC, empty while there is none */ startedDate: string; /** When it ended; ISO 8601 UTC, empty while there is none */ finishedDate: string }
+
+export type FailureGroup = { status: "PENDING" | "QUEUED" | "WAITING_FOR_ACK" | "WAITING_FOR_CONNECTION" | "IN_PROGRESS" | "FINISHED" | "FINISHED_OUT_OF_TIME" | "TIMEOUT_CANCELLED" | "NOT_ALLOWED" | "CANCELLED"; result: "SUCCESSFUL" | "PARTIAL_SUCCESS" | "OPERATION_PENDING" | "ERROR_IN_PARAM" | "NOT_ALLOWED" | "NOT_SUPPORTED" | "ALREADY_IN_PROGRESS" | "ERROR_PROCESSING" | "ERROR_TIMEOUT" | "TIMEOUT_CANCELLED" | "CANCELLED" | "CANCELLED_INTERNAL" | "UNKNOWN_RESULT"; /** The last step that ended in ERROR; null: none did */ step: string | null; /** What the device said of that step; empty: nothing */ stepDescription: string; /** Of the operation; empty: none */ description: string; count: number }
+
+/** How the operations of a job failed, in groups */
+export type FailuresView = { /** Of when these figures are */ date: string; /** The most frequent first, at most 200 */ failures: FailureGroup[]; /** Whether there are further groups */ more: boolean }
 
 export type FoundJobs = { page: PageView; jobs: JobView[] }
 
@@ -65,9 +76,15 @@ export type JobView = { id: string; /** The task that made it */ taskId?: string
 
 export type LoginBody = { email: string; password: string; /** Taken and not used: 2FaType is NONE */ "2FaCode"?: unknown }
 
+/** The messages about one operation */
+export type MessagesView = { /** What was taken from the device, oldest first */ messages: { date: string; attempt: number; /** The message as it came, cut to its limit */ raw: string }[]; /** Messages about the operation that changed nothing, oldest first, at most 100 */ filed: { date: string; reason: string; raw: string }[] }
+
 export type Model = string | { manufacturer?: string | null; name: string; version?: string | null }
 
 export type NextMoveView = { /** The event, by its name in the lifecycle of operations or jobs */ event: string; words: string; /** When; null where that depends on a person, a device or a free place */ at: string | null }
+
+/** Occurrences of active tasks that are still to come */
+export type OccurrencesView = { /** In the order of their dates, at most 2,000 */ occurrences: { taskId: string; /** Of the task; empty: none */ name: string; operationName: string; date: string }[]; /** Whether some were left out */ more: boolean }
 
 /** `timeout` and `ackTimeout` together must be greater than 40 seconds */
 export type OperationParametersSchema = { /** Milliseconds to wait for the acknowledgement; 0 or absent: no limit */ ackTimeout?: number | string; /** Milliseconds to wait for the end */ timeout?: number | string; /** Retries without acknowledgement or after a time-out */ retries?: number | string; /** Milliseconds between attempts */ retriesDelay?: number | string; /** Results that cause a retry */ retryResultList?: ("SUCCESSFUL" | "PARTIAL_SUCCESS" | "OPERATION_PENDING" | "ERROR_IN_PARAM" | "NOT_ALLOWED" | "NOT_SUPPORTED" | "ALREADY_IN_PROGRESS" | "ERROR_PROCESSING" | "ERROR_TIMEOUT" | "TIMEOUT_CANCELLED" | "CANCELLED" | "CANCELLED_INTERNAL" | "UNKNOWN_RESULT")[] }
@@ -89,6 +106,11 @@ export type PastAttemptView = { attempt: number; startedDate: string; finishedDa
 
 /** What a job would do. Counts and times, not promises: the sending itself takes time too */
 export type PlanView = { target: { /** Entities that would get an operation */ total: number; /** The same by entity type */ resourceTypes: { [name: string]: number }; refusals: { reason: "notProvisioned" | "notAllowed" | "duplicated"; words: string; count: number; /** At most the first 1,000 */ entities: string[] }[] }; /** Why nothing of it would run */ error?: { code: string; message: string }; launch: { /** When the job would start */ startDate: string; /** When it would stop */ stopDate: string | null; /** The first launch */ firstLaunchDate: string | null; /** The last launch */ lastLaunchDate: string | null; /** When the last operation is over, where each uses up its time and none is retried */ expectedEndDate: string; /** The launch curve; hours without launches are left out */ perHour: { /** The full hour, UTC */ date: string; launches: number }[]; /** Launches after the last of these hours */ launchesLater: number; /** Operations that the stop cancels before their launch */ notLaunched: number; /** Operations that the stop may cancel after their launch */ mayNotEnd: number; /** The first windows used; none without a window */ windows: { /** Opens */ opensDate: string; /** Closes */ closesDate: string }[] }; scattering: { /** Open time between start and stop */ effectiveMs: number; /** Kept free at its end */ drainReserveMs: number; /** Open time over which launches are spread */ spreadMs: number; /** null: all at once */ operationsPerSecond: number | null; groupCount?: number; /** Left empty beyond 1,000 groups */ groups?: { /** What the group has in common; null: nothing known */ value: string | null; operations: number; /** Its first launch */ firstLaunchDate: string; /** Its last launch */ lastLaunchDate: string; /** Between the two; null where they fall together */ operationsPerSecond: number | null }[] }; warnings: { code: string } & { [name: string]: unknown }[] }
+
+export type ProgressPoint = { date: string; /** Operations that its schedule launches by then; null: not known at that time */ planned: number | null; /** Operations launched by then; null: not known at that time */ launched: number | null; /** Operations ended by then; null: not known at that time */ ended: number | null; /** Of those, with success in time; null: not known at that time */ successful: number | null }
+
+/** The plan of a job against what has happened */
+export type ProgressView = { /** Of when these figures are */ date: string; total: number; /** When the job is expected to end as things stand; null: nobody can tell. Of an ended job, its end */ expectedEndDate: string | null; /** In equal steps from its start to its end or expected end */ points: ProgressPoint[] }
 
 export type ScatteringSchema = { /** Percentage of the effective time that operations are spread over */ maxSpread?: number | string; strategy?: { field: "subscription.collected.cellInfo"; /** Dispersion within a group, per cent */ factor?: number | string; /** Operations per second above which the job carries a warning */ warningMaxRate?: number }; warningMaxRate?: number }
 
@@ -254,6 +276,10 @@ export interface Operations {
   "POST /provision/organizations/{organization}/devices/{identifier}/key": { path: { organization: string; identifier: string }; answer: undefined }
   /** Take a device its API key */
   "DELETE /provision/organizations/{organization}/devices/{identifier}/key": { path: { organization: string; identifier: string }; answer: undefined }
+  /** How many devices there are, and how many are connected */
+  "GET /provision/organizations/{organization}/connectedDevices": { path: { organization: string }; answer: ConnectedCount }
+  /** What is known of the connection of a device */
+  "GET /provision/organizations/{organization}/devices/{identifier}/connection": { path: { organization: string; identifier: string }; answer: ConnectionView }
   /** Create a job */
   "POST /operation/jobs": { query?: { /** Restricts a filter or a tag to one entity type */ resourceType?: "entity.device" | "entity.asset" | "entity.commsModule" | "entity.subscription" | "entity.subscriber" | undefined }; header?: { /** The same key within 24 hours answers with the job that it made */ "idempotency-key"?: string | undefined }; body: JobBody; answer: JobView }
   /** Read a job */
@@ -264,12 +290,18 @@ export interface Operations {
   "DELETE /operation/jobs/{jobId}": { path: { jobId: string }; answer: JobView }
   /** Plan a job without running it */
   "POST /operation/jobs/plan": { query?: { /** Restricts a filter or a tag to one entity type */ resourceType?: "entity.device" | "entity.asset" | "entity.commsModule" | "entity.subscription" | "entity.subscriber" | undefined }; body: JobBody; answer: PlanView }
-  /** A page of a job's operations */
+  /** A page of a job's operations, or all of them as CSV */
   "GET /operation/jobs/{jobId}/operations": { path: { jobId: string }; query?: { /** Page number; absent, 0 and 1 mean the first */ start?: number | undefined; /** Items of a page */ size?: number | undefined; /** The cursor of an earlier page, in place of start */ cursor?: string | undefined }; answer: FoundOperations | undefined }
   /** One operation */
   "GET /operation/jobs/{jobId}/operations/{operationId}": { path: { jobId: string; operationId: string }; answer: OperationView }
   /** Why an operation is where it is, and what will move it next */
   "GET /operation/jobs/{jobId}/operations/{operationId}/why": { path: { jobId: string; operationId: string }; answer: WhyView }
+  /** How the operations of a job failed, in groups */
+  "GET /operation/jobs/{jobId}/failures": { path: { jobId: string }; answer: FailuresView }
+  /** The plan of a job against what has happened */
+  "GET /operation/jobs/{jobId}/progress": { path: { jobId: string }; answer: ProgressView }
+  /** The messages about one operation, as they came */
+  "GET /operation/jobs/{jobId}/operations/{operationId}/messages": { path: { jobId: string; operationId: string }; answer: MessagesView }
   /** Recount the jobs of the organization from their rows */
   "GET /operation/verify": { query?: { /** The `next` of the call before */ after?: string | undefined; size?: number | undefined }; answer: VerifyView }
   /** Create a task */
@@ -286,7 +318,9 @@ export interface Operations {
   "GET /operation/tasks/{taskId}/entities": { path: { taskId: string }; query?: { /** Page number; absent, 0 and 1 mean the first */ start?: number | undefined; /** Items of a page */ size?: number | undefined; /** The cursor of an earlier page, in place of start */ cursor?: string | undefined }; answer: TaskEntitiesPage | undefined }
   /** What the target of a task resolves to now */
   "GET /tasks/{taskId}/entities": { path: { taskId: string }; query?: { /** Page number; absent, 0 and 1 mean the first */ start?: number | undefined; /** Items of a page */ size?: number | undefined; /** The cursor of an earlier page, in place of start */ cursor?: string | undefined }; answer: TaskEntitiesPage | undefined }
-  /** A page of the log of deliveries, latest first */
+  /** When active tasks will make jobs */
+  "GET /operation/taskOccurrences": { query?: { /** ISO 8601; now when left out */ from?: string | undefined; /** ISO 8601; a week after `from` when left out, at most 400 days */ to?: string | undefined }; answer: OccurrencesView }
+  /** A page of the log of deliveries, latest first, or all of it as CSV */
   "GET /deliveries": { query?: { /** Page number; absent, 0 and 1 mean the first */ start?: number | undefined; /** Items of a page */ size?: number | undefined; /** The cursor of an earlier page, in place of start */ cursor?: string | undefined; /** Those of one job, by its id */ job?: string | undefined; /** Those in one state */ state?: "OPEN" | "DELIVERED" | "GIVEN_UP" | undefined }; answer: DeliveriesPage | undefined }
   /** One delivery */
   "GET /deliveries/{deliveryId}": { path: { deliveryId: string }; answer: DeliveryView }
