@@ -86,6 +86,7 @@ async function engineRun(
     openKey: sealed => sealed.toString(),
     pullRedeliveryMs: 30_000,
     retentionMonths: null,
+    deliveryRetentionMs: 86_400_000,
     applicabilityOf: () => Promise.resolve(applicability),
     compile: () => Promise.resolve(sql`true`),
   })

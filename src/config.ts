@@ -20,6 +20,7 @@ import {
   url,
   wholeNumber,
 } from './config-values.ts'
+import { isRefusable } from './connectors/address-guard.ts'
 
 interface Variable<T, Default extends string | null> {
   readonly name: string
@@ -49,6 +50,13 @@ const roleList: Parser<readonly Role[]> = value => {
   const chosen = listOf(oneOf(...roles))(value)
   if (chosen.length === 0) throw new Error(`one or more of ${roles.join(', ')}, separated by commas`)
   return chosen
+}
+
+const hostOrNetwork: Parser<string> = value => {
+  if (!isRefusable(value)) {
+    throw new Error(`host names, addresses and networks such as 10.1.0.0/16, of which "${value}" is none`)
+  }
+  return value
 }
 
 const variables = {
@@ -88,6 +96,13 @@ const variables = {
     'Database connections of this process at most.',
   ),
   mqttPort: row('DROVER_MQTT_PORT', '1883', port, 'Port of the embedded MQTT broker; 0 takes a free one.'),
+  mqttTlsCertFile: row(
+    'DROVER_MQTT_TLS_CERT_FILE',
+    null,
+    text,
+    'Certificate (PEM, with its chain) of the embedded MQTT broker, which then speaks TLS only.',
+  ),
+  mqttTlsKeyFile: row('DROVER_MQTT_TLS_KEY_FILE', null, text, 'Private key (PEM) of that certificate.'),
   mqttUrl: row(
     'DROVER_MQTT_URL',
     null,
@@ -174,6 +189,12 @@ const variables = {
     wholeNumber(0, longestMs),
     'How long after it was handed to a device that asks for work an operation not heard of is offered again.',
   ),
+  pullCallsMax: row(
+    'DROVER_PULL_CALLS_MAX',
+    '20000',
+    wholeNumber(1, 1_000_000),
+    'Devices whose call for work is held open at once; others are told by `Retry-After` when to come again.',
+  ),
   deviceUrlTemplate: row(
     'DROVER_DEVICE_URL_TEMPLATE',
     'http://{address}:1123/south/v80/devices/{id}/operation/request',
@@ -183,7 +204,7 @@ const variables = {
   deviceHostsRefused: row(
     'DROVER_DEVICE_HOSTS_REFUSED',
     null,
-    listOf(text),
+    listOf(hostOrNetwork),
     'Hosts and networks (`10.0.0.0/8`), separated by commas, at which no device is called.',
   ),
   callbackAllowLoopback: row(
@@ -288,6 +309,12 @@ const variables = {
     wholeNumber(1, 1_200),
     'Ended operations older than this are removed; kept for ever when unset.',
   ),
+  deliveryRetentionDays: row(
+    'DROVER_DELIVERY_RETENTION_DAYS',
+    '90',
+    wholeNumber(1, 36_500),
+    'Deliveries that ended longer ago leave their log, and can no longer be repeated.',
+  ),
   logLevel: row(
     'DROVER_LOG_LEVEL',
     'info',
@@ -323,6 +350,9 @@ function contradictions(config: Config): string[] {
       'DROVER_ROLES leaves out a role, but only a process with all roles runs on the embedded database: set DATABASE_URL too',
     )
   }
+  if ((config.mqttTlsCertFile === null) !== (config.mqttTlsKeyFile === null)) {
+    faults.push('DROVER_MQTT_TLS_CERT_FILE and DROVER_MQTT_TLS_KEY_FILE are of use together only: set both')
+  }
   if (config.snmpTrapHost !== null && config.snmpTrapVersion === '3' && config.snmpTrapUser === null) {
     faults.push('DROVER_SNMP_TRAP_VERSION is 3, which has no traps without a user: set DROVER_SNMP_TRAP_USER too')
   }
@@ -351,6 +381,14 @@ export function readConfig(environment: Environment): Config {
   const contradicting = contradictions(config)
   if (contradicting.length > 0) throw new ConfigError(contradicting)
   return config
+}
+
+/** What can be meant and most likely is not, each worth a warning at the start. */
+export function configurationWarnings({ roles: chosen, mqttUrl }: Config): string[] {
+  if (mqttUrl !== null || chosen.includes('south') === chosen.includes('engine')) return []
+  return [
+    `This process is ${chosen.join(' and ')}, and without DROVER_MQTT_URL MQTT devices connect to a broker embedded in each south: an engine in another process cannot reach them, and their operations wait for ever. Set DROVER_MQTT_URL to a broker that all processes use, unless no device speaks MQTT.`,
+  ]
 }
 
 /** Variables that look like ours and mean nothing: most likely misspelt, worth a warning at the start. */

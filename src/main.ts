@@ -1,5 +1,5 @@
 /** The process: reads its configuration, starts the service, and stops it in order when told to. */
-import { ConfigError, readConfig, unknownVariables } from './config.ts'
+import { ConfigError, configurationWarnings, readConfig, unknownVariables } from './config.ts'
 import { createLog } from './log.ts'
 import { type Service, startService } from './service.ts'
 
@@ -7,6 +7,7 @@ try {
   const config = readConfig(process.env)
   const log = createLog(config.logLevel)
   for (const name of unknownVariables(process.env)) log.warn({ name }, 'this variable is not known and changes nothing')
+  for (const warning of configurationWarnings(config)) log.warn(warning)
   const service = await startService({
     config,
     log,

@@ -1,5 +1,6 @@
 /** Builds the way to and from devices over MQTT: the embedded broker, or a connection to the operator's own. Decides nothing. */
 import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
@@ -45,13 +46,25 @@ function embeddedMqtt({ config, node }: MqttParts): Mqtt {
     connector: mqttConnector(link),
     async open(parts) {
       if (!config.roles.includes('south')) return null
-      broker = await openMqttBroker(parts, { node: String(node), host: config.host, port: config.mqttPort })
+      const tls = await certificateOf(config)
+      broker = await openMqttBroker(parts, {
+        node: String(node),
+        host: config.host,
+        port: config.mqttPort,
+        ...(tls && { tls }),
+      })
       return broker.port
     },
     disconnect: devices => broker?.disconnect(devices),
     stopTaking: async graceMs => broker?.stop(graceMs),
     close: async () => {},
   }
+}
+
+async function certificateOf({ mqttTlsCertFile, mqttTlsKeyFile }: Config) {
+  if (mqttTlsCertFile === null || mqttTlsKeyFile === null) return undefined
+  const [cert, key] = await Promise.all([readFile(mqttTlsCertFile, 'utf8'), readFile(mqttTlsKeyFile, 'utf8')])
+  return { cert, key }
 }
 
 function externalMqtt({ config, log, node, names }: MqttParts, url: string): Mqtt {

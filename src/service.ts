@@ -86,6 +86,7 @@ export interface Service {
 const STOP_GRACE_MS = 5_000
 /** Where the build leaves the console, seen from the sources and from what is compiled beside them. */
 const CONSOLE_FOLDER = path.resolve(import.meta.dirname, '../dist/console')
+const DAY_MS = 86_400_000
 
 /** Starts a service. Fails with a clear word, having stopped what it had started. */
 export async function startService(options: ServiceOptions): Promise<Service> {
@@ -165,6 +166,7 @@ async function build(
     openKey: sealed => seal.open(sealed),
     pullRedeliveryMs: config.pullRedeliveryMs,
     retentionMonths: config.retentionMonths,
+    deliveryRetentionMs: config.deliveryRetentionDays * DAY_MS,
     applicabilityOf: (tx, job) => applicabilityOf(tx, job),
     compile: compileEntityFilter,
     observer: metrics.observer,
@@ -199,7 +201,10 @@ async function build(
     registerNorth(server, await northParts(parts))
     await serveConsole(server, CONSOLE_FOLDER)
   }
-  if (config.roles.includes('south')) await server.register(south, { prefix: '/south/v80', parts: southParts })
+  if (config.roles.includes('south')) {
+    const settings = { pollsMax: config.pullCallsMax }
+    await server.register(south, { prefix: '/south/v80', parts: southParts, settings })
+  }
 
   const mqttPort = await mqtt.open(southParts)
   atStop(() => mqtt.stopTaking(STOP_GRACE_MS))

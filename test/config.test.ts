@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ConfigError, configurationTable, readConfig, unknownVariables } from '../src/config.ts'
+import { ConfigError, configurationTable, configurationWarnings, readConfig, unknownVariables } from '../src/config.ts'
 
 const page = path.resolve('docs/reference/configuration.md')
 
@@ -83,6 +83,32 @@ describe('the configuration', () => {
     expect(readConfig(whole)).toMatchObject({ snmpTrapVersion: '3', snmpTrapAuthProtocol: 'sha256' })
     expect(() => readConfig({ DROVER_SNMP_TRAP_ENGINE_ID: '0102' })).toThrow('5 to 32 bytes')
     expect(() => readConfig({ DROVER_SNMP_TRAP_OID: 'enterprises.1' })).toThrow('an object identifier')
+  })
+
+  test('a certificate of the broker needs its key, and the other way round', () => {
+    expect(() => readConfig({ DROVER_MQTT_TLS_CERT_FILE: 'cert.pem' })).toThrow('set both')
+    expect(() => readConfig({ DROVER_MQTT_TLS_KEY_FILE: 'key.pem' })).toThrow('set both')
+  })
+
+  test.for(['10.0.0.0/33', '10.0.0', 'fe80::/200', '10.0.0.0/8/8', 'a b', '-x', '*.example'])(
+    'a host to be refused that is none, %s, is a fault that names it',
+    entry => {
+      expect(() => readConfig({ DROVER_DEVICE_HOSTS_REFUSED: `metadata,192.168.0.0/16,${entry},::1` })).toThrow(
+        `- DROVER_DEVICE_HOSTS_REFUSED must be host names, addresses and networks such as 10.1.0.0/16, of which "${entry}" is none, not "`,
+      )
+    },
+  )
+
+  test('devices and the work in different processes behind embedded brokers are worth a warning', () => {
+    const database = { DATABASE_URL: 'postgres://db/drover' }
+    const warnings = (variables: Record<string, string>) =>
+      configurationWarnings(readConfig({ ...database, ...variables }))
+    expect(warnings({ DROVER_ROLES: 'north,south' })).toEqual([expect.stringContaining('DROVER_MQTT_URL')])
+    expect(warnings({ DROVER_ROLES: 'engine' })).toEqual([expect.stringContaining('DROVER_MQTT_URL')])
+    expect(warnings({ DROVER_ROLES: 'engine', DROVER_MQTT_URL: 'mqtt://broker' })).toEqual([])
+    expect(warnings({ DROVER_ROLES: 'south,engine' })).toEqual([])
+    expect(warnings({ DROVER_ROLES: 'north' })).toEqual([])
+    expect(warnings({})).toEqual([])
   })
 
   test('a misspelt variable is found', () => {

@@ -32,6 +32,15 @@ const NOT_A_HOST = ['0.0.0.0/8', '224.0.0.0/4', '240.0.0.0/4', '::', 'ff00::/8']
 const HOST_NAME = /^[a-z0-9_]([a-z0-9_.-]{0,252})$/i
 const CONFIGURED = 'refused by configuration'
 
+/** Whether a text can be refused: an address, a network or a host name. */
+export function isRefusable(entry: string): boolean {
+  try {
+    return addressRules({ allowLoopback: true, refused: [entry] }).refused.length > 0
+  } catch {
+    return false
+  }
+}
+
 /** Makes rules of settings. Throws a `RangeError` naming the entry that is neither an address nor a network nor, if refused, a name. */
 export function addressRules({ allowLoopback, allowed = [], refused = [] }: AddressSettings): AddressRules {
   const names = refused.filter(entry => HOST_NAME.test(entry) && !/^[\d.]+$/.test(entry))

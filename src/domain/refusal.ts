@@ -11,6 +11,11 @@ const NAMES = {
   invalid: 'invalidField',
 } as const satisfies Record<Problem['kind'], ErrorName>
 
+/** The refusal of one field, with the reason in words: `must be whole seconds`. */
+export function invalidField(name: string, reason: string): DroverError {
+  return new DroverError(NAMES.invalid, [{ name, value: reason }], `Invalid field: ${name} ${reason}.`)
+}
+
 /**
  * The refusal for one or more problems. Unknown members come before missing ones, these before invalid values; the context names
  * every field of the kind that is told, with the reason in words. The two known codes keep their known words.

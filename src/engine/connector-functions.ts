@@ -12,6 +12,7 @@ import {
 } from '../domain/connector-function.ts'
 import { DroverError } from '../domain/errors.ts'
 import { functionOf } from '../domain/flow.ts'
+import { invalidField } from '../domain/refusal.ts'
 import {
   addVersion,
   type ConnectorFunctionRow,
@@ -142,15 +143,14 @@ export function createConnectorFunctions(parts: ConnectorFunctionsParts): Connec
   async function judge(organization: number, source: string): Promise<void> {
     const outcome = await run(organization, { source, part: null, arguments: [] })
     if (!outcome.ok && outcome.fault === 'busy') throw new DroverError('tooMany', [], undefined, 1_000)
-    if (!outcome.ok) throw new DroverError('invalidField', [{ name: 'source', value: outcome.description }])
+    if (!outcome.ok) throw invalidField('source', outcome.description)
     if (Array.isArray(outcome.value) && outcome.value.length > 0) return
-    const value = 'defines neither a function request nor a function response'
-    throw new DroverError('invalidField', [{ name: 'source', value }])
+    throw invalidField('source', 'defines neither a function request nor a function response')
   }
 
   function judgeRoute(route: string | null | undefined): void {
     if (route === undefined || route === null || isFunctionRoute(route)) return
-    throw new DroverError('invalidField', [{ name: 'route', value: route }])
+    throw invalidField('route', 'must be one segment of a path that is not the service’s own')
   }
 
   async function refuseTakenRoute(
@@ -243,8 +243,7 @@ export function createConnectorFunctions(parts: ConnectorFunctionsParts): Connec
       const outcome = await run(organization, { source, part: 'response', arguments: [message, { id }] })
       if (outcome.ok) return outcome.value
       if (outcome.fault === 'busy') throw new DroverError('tooMany', [], undefined, 1_000)
-      const value = `the connector function fails on it: ${outcome.description}`
-      throw new DroverError('invalidField', [{ name: 'body', value }])
+      throw invalidField('body', `makes its connector function fail: ${outcome.description}`)
     },
   }
 }

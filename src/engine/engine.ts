@@ -46,6 +46,8 @@ export interface EngineParts extends Pick<TargetResolverParts, 'applicabilityOf'
   readonly pullRedeliveryMs: number
   /** months for which ended operations are kept; null for ever */
   readonly retentionMonths: number | null
+  /** how long the log keeps what has been delivered or given up */
+  readonly deliveryRetentionMs: number
   readonly observer?: EngineObserver
 }
 
@@ -196,7 +198,7 @@ export function createEngine(parts: EngineParts): Engine {
     'job-keeper',
     createJobKeeping({ database, notices: parts.notices, settling, onCommit: wake, isMissed: isMissedByTask }),
   )
-  add('housekeeper', createHousekeeping(database, parts.retentionMonths))
+  add('housekeeper', createHousekeeping(database, parts))
   add('task-keeper', createTaskKeeping(database, parts.nextNumber, wake))
   add('operation-canceller', createOperationCancelling(database, settling, wake))
 

@@ -5,6 +5,7 @@
 import { monthOf } from '../domain/months.ts'
 import { forgetAudit } from '../store/audit.ts'
 import type { Database } from '../store/database.ts'
+import { forgetDeliveries } from '../store/deliveries.ts'
 import { forgetFiledMessages } from '../store/filed-messages.ts'
 import { forgetFormerEntities } from '../store/former-entities.ts'
 import { forgetIdempotent } from '../store/idempotency.ts'
@@ -19,6 +20,7 @@ const KEYS_KEPT_MS = DAY_MS
 const MESSAGES_KEPT_MS = 30 * DAY_MS
 const JOBS_PER_CHUNK = 1_000
 const ENTITIES_PER_CHUNK = 5_000
+const DELIVERIES_PER_CHUNK = 10_000
 /** How many months beside the present one are ready before they come. */
 const MONTHS_AHEAD = 2
 
@@ -31,8 +33,18 @@ export async function readyMonths(database: Database, now: Date): Promise<void> 
   }
 }
 
-/** One turn, every minute; `retentionMonths` null keeps everything for ever. */
-export function createHousekeeping(database: Database, retentionMonths: number | null): (now: Date) => Promise<Date> {
+/** How long what has ended is kept. */
+export interface Retention {
+  /** of operations and all that hangs on them; null keeps them for ever */
+  readonly retentionMonths: number | null
+  readonly deliveryRetentionMs: number
+}
+
+/** One turn, every minute. */
+export function createHousekeeping(
+  database: Database,
+  { retentionMonths, deliveryRetentionMs }: Retention,
+): (now: Date) => Promise<Date> {
   async function letGo(now: Date): Promise<void> {
     if (retentionMonths === null) return
     const first = monthOf(now, -retentionMonths)
@@ -49,6 +61,7 @@ export function createHousekeeping(database: Database, retentionMonths: number |
       await forgetJobChanges(tx, before(CHANGES_KEPT_MS))
       await forgetIdempotent(tx, before(KEYS_KEPT_MS))
       await forgetFiledMessages(tx, before(MESSAGES_KEPT_MS))
+      await forgetDeliveries(tx, before(deliveryRetentionMs), DELIVERIES_PER_CHUNK)
       return true
     })
     if (mine) {

@@ -3,6 +3,7 @@
  * of again only after a while. Nothing is handed out while its job's gate is closed. Refuses to know HTTP.
  */
 import { jobGates, redeliveryPause } from '../domain/gates.ts'
+import type { OperationKey } from '../domain/identity.ts'
 import { enterLaunchGate, readGatedJobs } from '../store/claims.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { readJobContents } from '../store/job-contents.ts'
@@ -45,24 +46,44 @@ export interface PendingParts {
   readonly onCommit: () => void
 }
 
+interface Call {
+  readonly device: DeviceNumbers
+  readonly signal: AbortSignal
+}
+
 export function createPending(parts: PendingParts): Pending {
   const { database, clock, memory, redeliveryMs, onCommit } = parts
   const held = new Map<bigint, Set<() => void>>()
 
-  const takeNow = gathered(async (devices: readonly DeviceNumbers[]) => {
+  /** Operations handed to a call that had been hung up, by key: the next call of their device need not wait for a second offer. */
+  const inVain = new Map<string, number>()
+
+  const takeNow = gathered(async (calls: readonly Call[]) => {
     const now = clock.now()
-    const { requests, applied } = await database.transaction(tx => handOut(tx, devices, now, redeliveryMs), {
-      byKey: true,
-    })
-    memory.note(applied)
-    if (requests.size > 0) onCommit()
-    // Two calls of one device in a batch: the first gets it.
-    return devices.map(device => {
-      const request = requests.get(device.entity)
-      requests.delete(device.entity)
+    const devices = calls.filter(({ signal }) => !signal.aborted).map(({ device }) => device)
+    const requests = devices.length === 0 ? new Map<bigint, OperationRequest>() : await handOutTo(devices, now)
+    // Two calls of one device in a batch: the first that still listens gets it.
+    const answers = calls.map(({ device, signal }) => {
+      const request = signal.aborted ? undefined : requests.get(device.entity)
+      if (request) requests.delete(device.entity)
       return request
     })
+    for (const request of requests.values()) inVain.set(keyText(request.key), now.getTime() + redeliveryMs)
+    wake([...requests.keys()].map(entity => ({ entity })))
+    return answers
   })
+
+  async function handOutTo(devices: readonly DeviceNumbers[], now: Date): Promise<Map<bigint, OperationRequest>> {
+    for (const [key, until] of inVain) if (until <= now.getTime()) inVain.delete(key)
+    const { requests, applied } = await database.transaction(
+      tx => handOut(tx, devices, now, { redeliveryMs, inVain }),
+      { byKey: true },
+    )
+    memory.note(applied)
+    for (const request of requests.values()) inVain.delete(keyText(request.key))
+    if (requests.size > 0) onCommit()
+    return requests
+  }
 
   async function take(
     device: DeviceNumbers,
@@ -74,7 +95,7 @@ export function createPending(parts: PendingParts): Pending {
       // Listening comes before looking: what arrives in between is not missed.
       const listening = new AbortController()
       const woken = nextWake(device.entity, AbortSignal.any([signal, listening.signal]))
-      const request = await takeNow(device)
+      const request = await takeNow({ device, signal })
       if (request || signal.aborted || clock.now().getTime() >= until) {
         listening.abort()
         return request
@@ -101,11 +122,13 @@ export function createPending(parts: PendingParts): Pending {
     })
   }
 
+  function wake(devices: readonly { readonly entity: bigint }[]): void {
+    for (const { entity } of devices) for (const waker of [...(held.get(entity) ?? [])]) waker()
+  }
+
   return {
     take,
-    wake(devices) {
-      for (const { entity } of devices) for (const waker of [...(held.get(entity) ?? [])]) waker()
-    },
+    wake,
     wakeAll() {
       for (const wakers of [...held.values()]) for (const waker of [...wakers]) waker()
     },
@@ -123,17 +146,17 @@ async function handOut(
   tx: Transaction,
   devices: readonly DeviceNumbers[],
   now: Date,
-  redeliveryMs: number,
+  { redeliveryMs, inVain }: { redeliveryMs: number; inVain: ReadonlyMap<string, unknown> },
 ): Promise<HandedOut> {
   const operations = await liveOperationsOf(tx, devices)
-  const silentSince = new Date(now.getTime() - redeliveryMs)
+  const silentForMs = (key: OperationKey) => (inVain.has(keyText(key)) ? 0 : redeliveryMs)
   const candidates = operations
     .filter(
-      ({ status, flow, heardAt }) =>
-        status === 'WAITING_FOR_CONNECTION' ||
-        (status === 'IN_PROGRESS' &&
-          flow === 'pull' &&
-          !redeliveryPause(heardAt?.getTime() ?? null, redeliveryMs, now.getTime())),
+      operation =>
+        operation.status === 'WAITING_FOR_CONNECTION' ||
+        (operation.status === 'IN_PROGRESS' &&
+          operation.flow === 'pull' &&
+          !redeliveryPause(operation.heardAt?.getTime() ?? null, silentForMs(operation), now.getTime())),
     )
     .sort(inOrderOfOffer)
   if (candidates.length === 0) return { requests: new Map(), applied: { written: [], ended: [] } }
@@ -145,7 +168,12 @@ async function handOut(
     if (open.has(candidate.job) && !chosen.has(candidate.device)) chosen.set(candidate.device, candidate)
   }
   const happenings = [...chosen.values()].map(
-    (key): Happening => ({ key, seen: 'handedOut', flow: 'pull', silentSince }),
+    (key): Happening => ({
+      key,
+      seen: 'handedOut',
+      flow: 'pull',
+      silentSince: new Date(now.getTime() - silentForMs(key)),
+    }),
   )
   const applied = await applyHappenings(tx, happenings, now)
   const handed = applied.written.filter(row => row.status === 'IN_PROGRESS')

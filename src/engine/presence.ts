@@ -16,7 +16,7 @@ export interface Presence {
   connected(device: DeviceNumbers, connection: string): Promise<void>
   /** A connection has ended; one that was replaced meanwhile changes nothing. */
   disconnected(device: DeviceNumbers, connection: string): Promise<void>
-  /** The device was heard of. */
+  /** The device was heard of; written down once a minute at most, however much it says. */
   seen(device: DeviceNumbers): Promise<void>
   /**
    * Looks again at devices whose operations have just begun to wait, because they were away at an instant: one that connected
@@ -28,6 +28,11 @@ export interface Presence {
   /** devices connected to this node */
   connectedHere(): number
 }
+
+/** A device that speaks all the time is written down as seen once in so long. */
+const SEEN_EVERY_MS = 60_000
+/** Devices whose last sight is remembered; beyond them the one seen longest ago is written down again. */
+const SEEN_MAX = 500_000
 
 /** A connect is dated when it comes and seen when it is committed; the clocks of nodes differ a little. */
 const CONNECT_MARGIN_MS = 1_000
@@ -77,6 +82,22 @@ export function createPresence(parts: {
     return looks.map(() => undefined)
   })
 
+  const seenAt = new Map<bigint, number>()
+
+  /** Whether a device has not been written down as seen for a while; if so, it counts as written down now. */
+  function isLongUnseen(entity: bigint, now: number): boolean {
+    const before = seenAt.get(entity)
+    if (before !== undefined && now - before < SEEN_EVERY_MS) return false
+    // The oldest stand first, since each is entered anew behind all others.
+    seenAt.delete(entity)
+    seenAt.set(entity, now)
+    for (const [oldest, at] of seenAt) {
+      if (now - at < SEEN_EVERY_MS && seenAt.size <= SEEN_MAX) break
+      seenAt.delete(oldest)
+    }
+    return true
+  }
+
   const sign = (kind: PresenceSign['sign'], { partition, entity }: DeviceNumbers, connection: string | null) =>
     record({ partition, entity, sign: kind, connection, node, at: clock.now() })
 
@@ -89,7 +110,13 @@ export function createPresence(parts: {
       if (held.get(device.entity)?.connection === connection) held.delete(device.entity)
       return sign('disconnected', device, connection)
     },
-    seen: device => sign('seen', device, null),
+    async seen(device) {
+      if (!isLongUnseen(device.entity, clock.now().getTime())) return
+      await sign('seen', device, null).catch((error: unknown) => {
+        seenAt.delete(device.entity)
+        throw error
+      })
+    },
     lookAgain: (devices, awayAt) => lookAgain({ devices, awayAt }),
     connectedHere: () => held.size,
     async recordAgain() {

@@ -47,7 +47,19 @@ export function mqttMessageTaker(parts: SouthParts): (message: MqttMessage, sign
     else if (kind === 'operationOnDemand') {
       if (reachable) await presence.connected(device, connection)
       else await presence.seen(device)
-    } else if (kind === 'response') {
+    } else {
+      await takeMessage(kind, device, payload)
+      // That the device was heard of is worth no repeat of what it said.
+      presence.seen(device).catch((error: unknown) => log.debug({ err: error }, 'presence was not recorded'))
+    }
+  }
+
+  async function takeMessage(
+    kind: Exclude<MqttMessageKind, 'operationOnDemand'>,
+    device: SouthDevice,
+    payload: Uint8Array,
+  ): Promise<void> {
+    if (kind === 'response') {
       await takeResponse(device, payload)
     } else if (kind === 'iot') {
       const message = readable(readJson(payload, readCollectIot), device, kind)

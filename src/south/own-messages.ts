@@ -5,7 +5,7 @@
 import { reportIn } from '../contract/device-exchange.ts'
 import { readFunctionResponses } from '../contract/function-answer.ts'
 import { parseDeviceJson } from '../contract/reading.ts'
-import { DroverError } from '../domain/errors.ts'
+import { invalidField } from '../domain/refusal.ts'
 import type { SouthDevice, SouthParts } from './parts.ts'
 
 /** A message as it came: over HTTP with its route, or over MQTT. */
@@ -31,8 +31,10 @@ export async function takeOwnMessage(
   if (value === undefined) return 'unread'
   const responses = readFunctionResponses(value)
   if (!responses.ok) {
-    const reason = `the connector function gives no responses: ${responses.field} ${responses.reason}`
-    throw new DroverError('invalidField', [{ name: 'body', value: reason }])
+    throw invalidField(
+      'body',
+      `is made no responses of by its connector function: ${responses.field} ${responses.reason}`.trim(),
+    )
   }
   const { organization, deviceId, partition, entity } = device
   // All at once: responses of one device keep their order, and are written in one batch.

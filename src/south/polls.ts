@@ -2,6 +2,7 @@
  * The calls of devices that wait for a request: how many may be open, and how all of them end at once. Refuses to know devices.
  */
 import { DroverError } from '../domain/errors.ts'
+import { invalidField } from '../domain/refusal.ts'
 
 /** Longest that a call is held open; a device that asks for more is answered after this. */
 export const WAIT_MAX_S = 60
@@ -45,7 +46,7 @@ export function heldPolls(max: number, random: () => number = Math.random): Held
 export function readWait(wait: unknown): number {
   if (wait === undefined) return 0
   if (typeof wait !== 'string' || !/^\d{1,9}$/.test(wait)) {
-    throw new DroverError('invalidField', [{ name: 'wait', value: 'must be whole seconds, 0 to 60' }])
+    throw invalidField('wait', 'must be whole seconds, 0 to 60')
   }
   return Math.min(Number(wait), WAIT_MAX_S) * 1000
 }

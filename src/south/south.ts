@@ -9,6 +9,7 @@ import { CollectDmmMessage, CollectIotMessage, readCollectDmm, readCollectIot } 
 import { reportIn, requestMessage } from '../contract/device-exchange.ts'
 import { parseDeviceJson, type Reading } from '../contract/reading.ts'
 import { DroverError } from '../domain/errors.ts'
+import { invalidField } from '../domain/refusal.ts'
 import { takeOwnMessage } from './own-messages.ts'
 import type { SouthDevice, SouthParts } from './parts.ts'
 import { heldPolls, readWait } from './polls.ts'
@@ -101,8 +102,12 @@ export async function south(
   function accepted<T>(reading: Reading<T>): T {
     if (reading.ok) return reading.value
     count('unreadable-message')
-    const name = reading.field === '' ? 'body' : reading.field
-    throw new DroverError(reading.field === '' ? 'malformed' : 'invalidField', [{ name, value: reading.reason }])
+    if (reading.field !== '') throw invalidField(reading.field, reading.reason)
+    throw new DroverError(
+      'malformed',
+      [{ name: 'body', value: reading.reason }],
+      `The body cannot be read: ${reading.reason}.`,
+    )
   }
 
   const bodyOf = (request: FastifyRequest) => (request.body instanceof Uint8Array ? request.body : new Uint8Array())
@@ -144,7 +149,10 @@ export async function south(
       }
       const leave = () => poll.abort()
       reply.raw.once('close', leave)
+      // A device that hung up while its key was looked up would otherwise be waited for, and be handed what the next call asks for.
+      if (reply.raw.destroyed) leave()
       try {
+        noteSeen(deviceOf(request))
         const operation = await pending.take(deviceOf(request), waitMs, poll.signal)
         if (operation === undefined) return reply.status(204).send()
         return reply.status(200).type('application/json').send(requestMessage(operation))
@@ -158,12 +166,14 @@ export async function south(
   const iot = collecting('Collect values of datastreams', CollectIotMessage)
   server.post('/devices/:deviceId/collect/iot', { schema: iot, validatorCompiler }, async (request, reply) => {
     await collection.iot(deviceOf(request), accepted(readCollectIot(messageOf(request))))
+    noteSeen(deviceOf(request))
     return created(reply)
   })
 
   const dmm = collecting('Collect what the device is', CollectDmmMessage)
   server.post('/devices/:deviceId/collect/dmm', { schema: dmm, validatorCompiler }, async (request, reply) => {
     await collection.dmm(deviceOf(request), accepted(readCollectDmm(messageOf(request))))
+    noteSeen(deviceOf(request))
     return created(reply)
   })
 

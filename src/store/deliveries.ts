@@ -216,6 +216,17 @@ export async function reopenDelivery(tx: Transaction, delivery: string, now: Dat
   await tx.run(reopen, [delivery, now])
 }
 
+const forget = statement<unknown, [Date, number]>(
+  'deliveries_forget',
+  `delete from delivery
+    where ctid = any(array(select ctid from delivery where ended_at < $1 order by ended_at limit $2))`,
+)
+
+/** Forgets up to `limit` deliveries that ended before an instant, the oldest first. */
+export async function forgetDeliveries(db: Queryable, before: Date, limit: number): Promise<void> {
+  await db.run(forget, [before, limit])
+}
+
 /** Which part of the log; null for any. */
 export interface DeliverySelection {
   readonly organization: number

@@ -11,6 +11,7 @@ import { openDoor } from '../north/door.ts'
 import { createWorkbench, EPOCH, jobRequest } from './workbench.ts'
 
 const { database } = await testDatabase()
+const keptForEver = { deliveryRetentionMs: 90 * 86_400_000 }
 const bench = await createWorkbench(database)
 const owner = { organization: bench.caller.organization, organizationName: bench.caller.organizationName }
 const clock = { now: () => EPOCH, sleepUntil: async () => {} }
@@ -59,8 +60,8 @@ test('the history of a device is found by its id after it was deleted, and besid
 test('what was deleted is forgotten with the months in which it ran', async () => {
   await entities.write(owner, 'DELETE', [{ said: new Map(), identifier: 'd1' }])
   const later = new Date(Date.UTC(EPOCH.getUTCFullYear(), EPOCH.getUTCMonth() + 3))
-  await createHousekeeping(database, 12)(later)
+  await createHousekeeping(database, { ...keptForEver, retentionMonths: 12 })(later)
   expect(await database.query(sql`select from former_entity`)).not.toEqual([])
-  await createHousekeeping(database, 1)(later)
+  await createHousekeeping(database, { ...keptForEver, retentionMonths: 1 })(later)
   expect(await database.query(sql`select from former_entity`)).toEqual([])
 })

@@ -6,6 +6,8 @@ import { sql } from '../../src/store/statement.ts'
 import { createTestDatabase } from '../database.ts'
 
 const at = (text: string) => new Date(text)
+const DAY_MS = 86_400_000
+const keeping = (retentionMonths: number | null, days = 90) => ({ retentionMonths, deliveryRetentionMs: days * DAY_MS })
 
 async function endedIn(database: Awaited<ReturnType<typeof createTestDatabase>>['database'], instant: Date) {
   await database.query(sql`
@@ -30,7 +32,7 @@ test('with a retention old months go as a whole, and younger ones stay', async (
   await readyMonths(database, at('2026-01-15T00:00:00Z'))
   await endedIn(database, at('2026-01-15T00:00:00Z'))
   await endedIn(database, at('2026-03-15T00:00:00Z'))
-  await createHousekeeping(database, 1)(at('2026-04-01T00:00:00Z'))
+  await createHousekeeping(database, keeping(1))(at('2026-04-01T00:00:00Z'))
   expect(await partitionedMonths(database)).toEqual(['2026_03', '2026_04', '2026_05', '2026_06'])
   expect(await database.query(sql`select 1 from operation_ended`)).toHaveLength(1)
   await close()
@@ -40,8 +42,27 @@ test('without a retention nothing that ended is ever let go', async () => {
   const { database, close } = await createTestDatabase()
   await readyMonths(database, at('2020-01-15T00:00:00Z'))
   await endedIn(database, at('2020-01-15T00:00:00Z'))
-  await createHousekeeping(database, null)(at('2026-04-01T00:00:00Z'))
+  await createHousekeeping(database, keeping(null))(at('2026-04-01T00:00:00Z'))
   expect(await database.query(sql`select 1 from operation_ended`)).toHaveLength(1)
+  await close()
+})
+
+test('deliveries leave their log the days after their end that are configured; open ones never do', async () => {
+  const { database, close } = await createTestDatabase()
+  const now = at('2026-04-01T00:00:00Z')
+  await database.query(sql`insert into organization (name, created_at) values ('o', ${now})`)
+  const ends = { young: 29, old: 31, open: null }
+  for (const [receiver, endedDaysAgo] of Object.entries(ends)) {
+    const endedAt = endedDaysAgo === null ? null : new Date(now.getTime() - endedDaysAgo * DAY_MS)
+    await database.query(sql`
+      insert into delivery (delivery, organization, job, channel, event, receiver, host, body, complete, state, created_at, opened_at, ended_at)
+      select gen_random_uuid(), organization, 1, 'callback', 'jobFinished', ${receiver}, '', '{}', true,
+             ${endedAt === null ? 'OPEN' : 'DELIVERED'}, ${at('2026-01-01T00:00:00Z')}, ${at('2026-01-01T00:00:00Z')}, ${endedAt}
+        from organization where name = 'o'`)
+  }
+  await createHousekeeping(database, keeping(null, 30))(now)
+  const left = await database.query<{ receiver: string }>(sql`select receiver from delivery order by receiver`)
+  expect(left.map(({ receiver }) => receiver)).toEqual(['open', 'young'])
   await close()
 })
 

@@ -73,6 +73,7 @@ function engineOf(node: number) {
     openKey: sealed => sealed.toString(),
     pullRedeliveryMs: 30_000,
     retentionMonths: null,
+    deliveryRetentionMs: 90 * 86_400_000,
     applicabilityOf: () => Promise.resolve(applicability),
     compile: () => Promise.resolve(sql`true`),
   })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { readLaunchSubjects } from '../../src/store/operation-devices.ts'
+import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
 import { deviceOf, obedient, operationOf, SECOND, say, silent, summaryOfJob } from './scenario.ts'
 import { createWorkbench, jobRequest, type PretendDevice, type Workbench } from './workbench.ts'
@@ -116,6 +117,27 @@ test('the end of a connection that was replaced changes nothing, in whatever ord
   expect(await isConnected(bench, numbers)).toBe(false)
   await Promise.all([connected(numbers, 'c3'), disconnected(numbers, 'c3')])
   expect(await isConnected(bench, numbers)).toBe(false)
+})
+
+test('a device that speaks all the time is written down as seen once a minute', async () => {
+  await bench.provision(['talkative'])
+  const numbers = await deviceOf(bench, 'talkative')
+  const seenAt = async () => {
+    const rows = await database.query<{ at: Date }>(
+      sql`select seen_at as at from presence where partition = ${numbers.partition} and entity = ${numbers.entity}`,
+    )
+    return rows[0]?.at.getTime()
+  }
+  await engine.presence.seen(numbers)
+  const first = await seenAt()
+  for (let second = 0; second < 59; second += 1) {
+    await bench.advance(SECOND)
+    await engine.presence.seen(numbers)
+  }
+  expect(await seenAt()).toBe(first)
+  await bench.advance(2 * SECOND)
+  await engine.presence.seen(numbers)
+  expect(await seenAt()).toBe(first! + 61 * SECOND)
 })
 
 test('connections of a dead node are forgotten, those of a node that was silent and lives are recorded again', async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { parseOperationId } from '../../src/domain/identity.ts'
 import { testDatabase } from '../database.ts'
 import { deviceOf, MINUTE, operationOf, SECOND, say, summaryOfJob } from './scenario.ts'
@@ -96,6 +96,25 @@ test('a call that is held open ends without work when its time is over, or when 
   await bench.settle()
   leaving.abort()
   expect(await left).toBeUndefined()
+})
+
+test('what is handed to a call that hangs up at that moment is there for the next one at once, and only then', async () => {
+  const device = await newDevice()
+  const job = await jobOn(device)
+  const leaving = new AbortController()
+  const numbers = await deviceOf(bench, device)
+  const { transaction } = database
+  const handingOut = vi.spyOn(database, 'transaction').mockImplementationOnce(async work => {
+    const done = await transaction(work)
+    leaving.abort()
+    return done
+  })
+  expect(await engine.pending.take(numbers, 0, leaving.signal)).toBeUndefined()
+  handingOut.mockRestore()
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'IN_PROGRESS' })
+  expect(await jobAsked(device)).toBe(job)
+  expect(await jobAsked(device)).toBeUndefined()
+  expect(await operationOf(bench, job, device)).toMatchObject({ attempt: 1 })
 })
 
 test('a call that is held open while the job is paused gets the work soon after the resume', async () => {

@@ -136,6 +136,7 @@ export async function createWorkbench(
     openKey: sealed => sealed.toString(),
     pullRedeliveryMs: 30_000,
     retentionMonths: null,
+    deliveryRetentionMs: 90 * 86_400_000,
     applicabilityOf: () => Promise.resolve(applicability),
     compile: () => Promise.resolve(sql`true`),
   })

@@ -1,5 +1,13 @@
-import { describe, expect, test } from 'vitest'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { connectAsync } from 'mqtt'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { startService } from '../../src/service.ts'
+import { CERTIFICATE, CERTIFICATE_KEY } from '../certificate.ts'
 import { httpDevice, responseTo } from '../connectors/http-devices.ts'
+import { silentLog } from '../database.ts'
 import { notes } from '../south/parts.ts'
 import { isFinal, openHouse, response } from './house.ts'
 
@@ -183,6 +191,36 @@ describe('over MQTT', () => {
     })
     expect(answer.status).toBe(200)
   })
+})
+
+test('with a certificate the embedded broker serves devices over TLS', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'drover-tls-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const files = { cert: path.join(folder, 'cert.pem'), key: path.join(folder, 'key.pem') }
+  await writeFile(files.cert, CERTIFICATE)
+  await writeFile(files.key, CERTIFICATE_KEY)
+  const service = await startService({
+    config: readConfig({
+      DATABASE_URL: house.databaseUrl,
+      DROVER_PORT: '0',
+      DROVER_MQTT_PORT: '0',
+      DROVER_MQTT_TLS_CERT_FILE: files.cert,
+      DROVER_MQTT_TLS_KEY_FILE: files.key,
+    }),
+    log: silentLog,
+    tell: () => {},
+    onFailure: () => {},
+  })
+  onTestFinished(() => service.stop())
+  const key = await house.provision('d14')
+  const client = await connectAsync(`mqtts://localhost:${service.mqttPort}`, {
+    username: 'd14',
+    password: key,
+    ca: CERTIFICATE,
+    reconnectPeriod: 0,
+  })
+  await expect(client.subscribeAsync('odm/request/d14', { qos: 1 })).resolves.toMatchObject([{ qos: 1 }])
+  client.end(true)
 })
 
 test('a device whose key is replaced is disconnected, and its old key opens nothing', async () => {

@@ -57,6 +57,7 @@ export async function openHouse(variables: Record<string, string> = {}) {
     /** `mqtt://127.0.0.1:…` */
     mqtt,
     metricsUrl: service.metricsUrl,
+    databaseUrl: made.url,
     /** the service's own, for what no client can do */
     database: service.database,
     /** of the user `ADMIN` */

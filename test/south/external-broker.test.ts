@@ -98,7 +98,11 @@ describe.skipIf(mosquittoProgram === undefined)('behind an external broker', () 
       await pump.client.publishAsync('odm/iot/pump-1', '{"datastreams":[]}', { qos: 0 })
       await house.collected.until(1)
       await pump.client.publishAsync('odm/operationOnDemand/pump-1', '', { qos: 2 })
-      expect(await house.presence.until(1)).toEqual([['connected', 'pump-1', 'n1:broker']])
+      expect(await house.presence.until(3)).toEqual([
+        ['seen', 'pump-1'],
+        ['seen', 'pump-1'],
+        ['connected', 'pump-1', 'n1:broker'],
+      ])
       await pump.client.publishAsync('odm/response/stranger', response('x'), { qos: 1 })
       expect(await house.refusals.until(1)).toEqual(['unauthorized'])
     },

@@ -300,6 +300,16 @@ describe('collected data', () => {
     ])
   })
 
+  test('is a sight of its device, as are a response and a question', async () => {
+    const { url } = await open()
+    await post(`${url}/collect/iot`, '{"datastreams":[]}')
+    await post(`${url}/collect/dmm`, '{"event":{"device":{}}}')
+    await post(`${url}/operation/response`, response({}))
+    await fetch(`${url}/operation/pending`, { headers: key })
+    await post(`${url}/operation/response`, 'no JSON')
+    expect(house.presence.all).toEqual(Array(4).fill(['seen', 'pump-1']))
+  })
+
   test('of another shape is 400 and names the field', async () => {
     const { url } = await open()
     const answer = await post(`${url}/collect/iot`, '{"datastreams":[{"id":"a","datapoints":[{}]}]}')
