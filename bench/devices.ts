@@ -95,31 +95,29 @@ async function bringUp(
     new URL(listening.url).port,
   ])
   children.push(list)
-  const { entities } = await list.line(line => 'entities' in line, 60_000)
-  const bulk = '/north/v80/provision/organizations/drover/bulk/entities?action=CREATE&flattened=true'
-  await client.request('POST', bulk, { entities })
+  const listed = await list.line(line => 'entities' in line, 60_000)
+  await client.call('POST /provision/organizations/{organization}/bulk/entities', {
+    path: { organization: 'drover' },
+    query: { action: 'CREATE', flattened: true },
+    body: listed as { entities: Record<string, unknown>[] },
+  })
   simulator.process.stdin?.write('go\n')
   await simulator.line(line => 'ready' in line, 120_000)
   return simulator
 }
 
 async function runJob({ client }: BenchService, fleet: number): Promise<void> {
-  const job = await client.request<{ id: string }>('POST', '/north/v80/operation/jobs', {
-    job: {
-      request: {
-        name: 'REBOOT_EQUIPMENT',
-        parameters: {},
-        active: true,
-        operationParameters: { ackTimeout: 60_000, timeout: 120_000, retries: 0 },
-        target: { append: { tags: ['sim'] } },
-      },
-    },
-  })
+  const request = {
+    name: 'REBOOT_EQUIPMENT',
+    parameters: {},
+    active: true,
+    operationParameters: { ackTimeout: 60_000, timeout: 120_000, retries: 0 },
+    target: { append: { tags: ['sim'] } },
+  }
+  const { id: jobId } = await client.call('POST /operation/jobs', { body: { job: { request } } })
   const until = performance.now() + WITHIN_MS
   for (;;) {
-    const { report } = (await client.request<{
-      report: { summary: { status: string; finished: { successful: number } } }
-    }>('GET', `/north/v80/operation/jobs/${job!.id}`))!
+    const { report } = await client.call('GET /operation/jobs/{jobId}', { path: { jobId } })
     const { status, finished } = report.summary
     if (status === 'FINISHED' && finished.successful === fleet) return
     if (status.startsWith('FINISHED') || performance.now() > until) {

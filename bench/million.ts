@@ -78,21 +78,18 @@ async function provision(database: pg.Client, entities: number): Promise<void> {
 
 async function plan(service: BenchService, entities: number) {
   const startedAt = performance.now()
-  const job = await service.client.request<{ id: string }>('POST', '/north/v80/operation/jobs', {
-    job: {
-      request: {
-        name: 'REBOOT_EQUIPMENT',
-        parameters: {},
-        active: true,
-        schedule: { start: { delayed: 3_600_000 } },
-        operationParameters: { timeout: 3_600_000 },
-        target: { append: { tags: ['million'] } },
-      },
-    },
-  })
+  const request = {
+    name: 'REBOOT_EQUIPMENT',
+    parameters: {},
+    active: true,
+    schedule: { start: { delayed: 3_600_000 } },
+    operationParameters: { timeout: 3_600_000 },
+    target: { append: { tags: ['million'] } },
+  }
+  const job = await service.client.call('POST /operation/jobs', { body: { job: { request } } })
   const createdMs = performance.now() - startedAt
-  const gets = await untilSummary(service, job!.id, summary => summary.total === entities)
-  return { id: job!.id, createdMs, plannedS: (performance.now() - startedAt) / 1000, getP99Ms: quantile(gets, 0.99) }
+  const gets = await untilSummary(service, job.id, summary => summary.total === entities)
+  return { id: job.id, createdMs, plannedS: (performance.now() - startedAt) / 1000, getP99Ms: quantile(gets, 0.99) }
 }
 
 /** Has every operation of a job launched and away, as if each device had been found absent. */
@@ -112,7 +109,7 @@ async function letWait(database: pg.Client): Promise<void> {
 
 async function cancel(service: BenchService, id: string, entities: number) {
   const startedAt = performance.now()
-  await service.client.request('DELETE', `/north/v80/operation/jobs/${id}`)
+  await service.client.call('DELETE /operation/jobs/{jobId}', { path: { jobId: id } })
   const gets = await untilSummary(
     service,
     id,
@@ -131,10 +128,10 @@ async function untilSummary(
   const until = performance.now() + WITHIN_MS
   for (;;) {
     const askedAt = performance.now()
-    const job = await service.client.request<{ report: { summary: Summary } }>('GET', `/north/v80/operation/jobs/${id}`)
+    const job = await service.client.call('GET /operation/jobs/{jobId}', { path: { jobId: id } })
     took.push(performance.now() - askedAt)
-    if (wanted(job!.report.summary)) return took
-    if (performance.now() > until) throw new Error(`not reached in time: ${JSON.stringify(job!.report.summary)}`)
+    if (wanted(job.report.summary)) return took
+    if (performance.now() > until) throw new Error(`not reached in time: ${JSON.stringify(job.report.summary)}`)
     await sleep(20)
   }
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { type Child, startChild } from '../src/cli/child.ts'
-import { type Client, createClient } from '../src/cli/client.ts'
+import { type Client, createClient } from '../src/contract/client/client.ts'
 import { type BenchPostgres, startPostgres } from './postgres.ts'
 
 export interface BenchService {
@@ -37,7 +37,7 @@ export async function startService(): Promise<BenchService> {
   }
   try {
     const ready = await child.line(line => line.msg === 'ready', START_MS)
-    const client = createClient(String(ready.url), apiKey)
+    const client = createClient({ url: String(ready.url), credentials: () => ({ 'x-apikey': apiKey }) })
     return { postgres, child, client, apiKey, mqtt: `mqtt://127.0.0.1:${ready.mqttPort}`, stop }
   } catch (error) {
     await stop()

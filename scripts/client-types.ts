@@ -96,8 +96,10 @@ function placeType(place: 'path' | 'query' | 'header', parameters: readonly Para
   return [`${place}${here.some(({ required }) => required === true) ? '' : '?'}: { ${members.join('; ')} }`]
 }
 
-/** As JSON where there is JSON; a body of another kind is read and written as text. */
+/** JSON is a value, everything else a text. */
 function contentType(content: Content, names: TypeNames): string {
-  const json = content['application/json']
-  return json ? typeOf(json.schema ?? {}, names) : 'string'
+  const kinds = Object.entries(content).map(([kind, { schema = {} }]) =>
+    kind === 'application/json' ? typeOf(schema, names) : 'string',
+  )
+  return [...new Set(kinds)].join(' | ')
 }

@@ -79,7 +79,13 @@ function union(types: readonly string[]): string {
 
 /** In brackets where an operator beside it would tear it apart. */
 function grouped(type: string): string {
-  return /[|&]/.test(type) && !/^[[{(].*[\]})]$/s.test(type) ? `(${type})` : type
+  let depth = 0
+  for (const character of type.replace(/\/\*.*?\*\/|"[^"]*"/g, '')) {
+    if ('{[('.includes(character)) depth += 1
+    else if ('}])'.includes(character)) depth -= 1
+    else if (depth === 0 && '|&'.includes(character)) return `(${type})`
+  }
+  return type
 }
 
 /** A member's name, quoted where it is no plain word. */

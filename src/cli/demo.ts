@@ -7,9 +7,16 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type Client,
+  createClient,
+  type JobRequestSchema,
+  type JobView,
+  type OperationView,
+} from '../contract/client/client.ts'
 import { type CallbackReceiver, openCallbackReceiver } from './callback-receiver.ts'
 import { type Child, startChild } from './child.ts'
-import { type Client, createClient } from './client.ts'
+import { entry, SIMULATOR_FLAGS } from './entries.ts'
 import { createJobProgress, type ShownSummary } from './job-progress.ts'
 
 export interface DemoOptions {
@@ -21,26 +28,10 @@ export interface DemoOptions {
   readonly keep: boolean
 }
 
-interface Job {
-  readonly id: string
-  readonly report: { readonly summary: ShownSummary }
-}
-interface Operation {
-  readonly operationId: string
-  readonly entityId: string
-  readonly status: string
-  readonly result: string
-  readonly description?: string
-  readonly steps: readonly { readonly name: string; readonly result: string; readonly timestamp: string }[]
-}
-
-const source = (name: string) => path.join(import.meta.dirname, '..', name)
 const FINAL = ['FINISHED', 'FINISHED_WITH_ERRORS', 'CANCELLED', 'TIMEOUT_CANCELLED']
 const START_MS = 60_000
 const JOB_MS = 600_000
 const PREFIX = 'sim'
-/** A larger young generation, without which ten thousand devices need half as much memory again. */
-const SIMULATOR_FLAGS = ['--max-semi-space-size=16']
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
 /** Runs the demo; answers the exit code. Everything it starts it ends, and its folder goes with it, unless it is kept. */
@@ -73,7 +64,7 @@ async function tell(
   children: Child[],
 ): Promise<number> {
   const apiKey = randomBytes(24).toString('base64url')
-  const service = startChild(source('main.ts'), [], {
+  const service = startChild(entry('main'), [], {
     DROVER_DATA_DIR: path.join(folder, 'data'),
     DROVER_HOST: '127.0.0.1',
     DROVER_PORT: '0',
@@ -86,27 +77,25 @@ async function tell(
   const ready = await service.line(line => line.msg === 'ready', START_MS)
   const url = String(ready.url)
   const mqtt = `mqtt://127.0.0.1:${ready.mqttPort}`
-  const client = createClient(url, apiKey)
+  const client = createClient({ url, credentials: () => ({ 'x-apikey': apiKey }) })
   say(`The service listens at ${url}, its broker at ${mqtt}.`)
 
   await bringUpFleet(options, { client, apiKey, mqtt, children })
-  const job = await client.request<Job>('POST', '/north/v80/operation/jobs', {
-    job: { request: request(receiver.url) },
-  })
-  say(`Job ${job!.id}: UPDATE on every device tagged "${PREFIX}".`)
-  const summary = await watch(client, job!.id)
-  const started = (await receiver.received('jobStarted', 30_000)) as { job: Job }
-  const finished = (await receiver.received('jobFinished', 30_000)) as { job: Job }
+  const job = await client.call('POST /operation/jobs', { body: { job: { request: request(receiver.url) } } })
+  say(`Job ${job.id}: UPDATE on every device tagged "${PREFIX}".`)
+  const summary = await watch(client, job.id)
+  const started = (await receiver.received('jobStarted', 30_000)) as { job: JobView }
+  const finished = (await receiver.received('jobFinished', 30_000)) as { job: JobView }
   say(`Callbacks received: jobStarted and jobFinished of job ${finished.job.id}.`)
 
-  const { recount, samples } = await readBack(client, job!.id)
+  const { recount, samples } = await readBack(client, job.id)
   say(`\nreport.summary\n${JSON.stringify(summary, null, 2)}\n\nFive operations`)
   for (const operation of samples) say(describe(operation))
   say(`\nThe service listens at ${url}, its broker at ${mqtt}; the organization is drover.`)
   if (options.keep) say(`API key: ${apiKey}`)
 
   const faults = [
-    ...(started.job.id === job!.id && finished.job.id === job!.id ? [] : ['a callback was about another job']),
+    ...(started.job.id === job.id && finished.job.id === job.id ? [] : ['a callback was about another job']),
     ...(summary.total === options.devices ? [] : [`${summary.total} operations on ${options.devices} devices`]),
     ...(summary.inProgress.total === 0 ? [] : [`${summary.inProgress.total} operations reached no final state`]),
     ...differences(summary, recount),
@@ -116,7 +105,7 @@ async function tell(
   return faults.length === 0 ? 0 : 1
 }
 
-function request(callback: string): Record<string, unknown> {
+function request(callback: string): JobRequestSchema {
   return {
     name: 'UPDATE',
     parameters: {
@@ -160,7 +149,7 @@ async function bringUpFleet(
     PREFIX,
   ]
   const fleet = startChild(
-    source('simulator/main.ts'),
+    entry('simulator/main'),
     [...common, '--hold', '--exit-with-parent', '--fail', String(fail), '--seed', String(seed)],
     {},
     SIMULATOR_FLAGS,
@@ -168,7 +157,7 @@ async function bringUpFleet(
   children.push(fleet)
   const { listening } = (await fleet.line(line => 'listening' in line, START_MS)) as { listening: { url: string } }
   const port = new URL(listening.url).port
-  const list = startChild(source('simulator/main.ts'), [
+  const list = startChild(entry('simulator/main'), [
     ...common,
     '--list',
     '--organization',
@@ -177,9 +166,13 @@ async function bringUpFleet(
     port,
   ])
   children.push(list)
-  const { entities } = await list.line(line => 'entities' in line, START_MS)
-  await client.request('POST', '/north/v80/provision/organizations/drover/bulk/entities?action=CREATE&flattened=true', {
-    entities,
+  const { entities } = (await list.line(line => 'entities' in line, START_MS)) as {
+    entities: Record<string, unknown>[]
+  }
+  await client.call('POST /provision/organizations/{organization}/bulk/entities', {
+    path: { organization: 'drover' },
+    query: { action: 'CREATE', flattened: true },
+    body: { entities },
   })
   say(`${devices} devices are provisioned.`)
   fleet.process.stdin?.write('go\n')
@@ -197,7 +190,7 @@ async function watch(client: Client, job: string): Promise<ShownSummary> {
   const until = Date.now() + JOB_MS
   try {
     for (;;) {
-      const { summary } = (await client.request<Job>('GET', `/north/v80/operation/jobs/${job}`))!.report
+      const { summary } = (await client.call('GET /operation/jobs/{jobId}', { path: { jobId: job } })).report
       progress.show(summary)
       if (FINAL.includes(summary.status)) return summary
       if (Date.now() > until) throw new Error(`the job is still ${summary.status} after ${JOB_MS} ms`)
@@ -209,12 +202,17 @@ async function watch(client: Client, job: string): Promise<ShownSummary> {
 }
 
 /** Reads every operation and counts them, as a distrustful client would. */
-async function readBack(client: Client, job: string): Promise<{ recount: Map<string, number>; samples: Operation[] }> {
+async function readBack(
+  client: Client,
+  job: string,
+): Promise<{ recount: Map<string, number>; samples: OperationView[] }> {
   const recount = new Map<string, number>()
-  const samples: Operation[] = []
+  const samples: OperationView[] = []
   for (let page = 1; ; page += 1) {
-    const path = `/north/v80/operation/jobs/${job}/operations?start=${page}&size=1000`
-    const answer = await client.request<{ operations: Operation[]; page: { of: number } }>('GET', path)
+    const answer = await client.call('GET /operation/jobs/{jobId}/operations', {
+      path: { jobId: job },
+      query: { start: page, size: 1_000 },
+    })
     if (!answer) break
     for (const operation of answer.operations) {
       const kind = kindOf(operation)
@@ -226,7 +224,7 @@ async function readBack(client: Client, job: string): Promise<{ recount: Map<str
   return { recount, samples: samples.slice(-5) }
 }
 
-function kindOf({ status, result }: Operation): string {
+function kindOf({ status, result }: OperationView): string {
   if (status === 'FINISHED_OUT_OF_TIME') return 'late'
   if (status === 'FINISHED' && (result === 'SUCCESSFUL' || result === 'PARTIAL_SUCCESS')) return 'successful'
   if (status === 'FINISHED' || status === 'NOT_ALLOWED') return 'error'
@@ -246,7 +244,7 @@ function differences(summary: ShownSummary, recount: ReadonlyMap<string, number>
     .map(([kind, count]) => `the counters say ${count} ${kind}, a recount ${recount.get(kind) ?? 0}`)
 }
 
-function describe({ entityId, status, result, description, steps }: Operation): string {
+function describe({ entityId, status, result, description, steps }: OperationView): string {
   const shown = steps.map(step => `    ${step.timestamp}  ${step.name} ${step.result}`)
   return [`  ${entityId}  ${status} ${result}${description ? ` (${description})` : ''}`, ...shown].join('\n')
 }

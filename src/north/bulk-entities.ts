@@ -57,7 +57,14 @@ export function bulkRoutes(app: FastifyInstance, parts: BulkRoutesParts): void {
             '`statusCode;location;errors`.',
           params: Type.Object({ organization: Type.String() }),
           querystring: BulkQuery,
-          body: BulkBody,
+          body: {
+            content: {
+              'application/json': { schema: BulkBody },
+              'text/csv': {
+                schema: Type.String({ description: 'The first line names ids, each further one is an entity' }),
+              },
+            },
+          },
           response: { 200: BulkAnswer },
         },
         validatorCompiler: judgedByReader,

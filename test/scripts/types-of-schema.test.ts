@@ -27,6 +27,19 @@ test.each<[string, Schema, string]>([
     '{ count: number; [name: string]: string | number }',
   ],
   ['all of several', { allOf: [{ type: 'string' }, { enum: ['a', 'b'] }] }, 'string & ("a" | "b")'],
+  [
+    'a list of what is all of several',
+    {
+      type: 'array',
+      items: {
+        allOf: [
+          { type: 'object', properties: { a: {} } },
+          { type: 'object', additionalProperties: {} },
+        ],
+      },
+    },
+    '({ a?: unknown } & { [name: string]: unknown })[]',
+  ],
   ['a reference, by its last word', { $ref: '#/components/schemas/ErrorBody' }, 'ErrorBody'],
   ['nothing said', {}, 'unknown'],
 ])('%s', (_what, schema, type) => {

@@ -56,11 +56,11 @@ export function createClient(options: ClientOptions): Client {
       method,
       headers: {
         accept,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(body !== undefined && { 'content-type': typeof body === 'string' ? 'text/csv' : 'application/json' }),
         ...present(header),
         ...credentials(),
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       ...(signal && { signal }),
     })
     if (response.ok) return response

@@ -1,0 +1,110 @@
+/** `drover login` and `drover logout`: who one is at a service, kept for the next commands. A password is asked for, and kept nowhere. */
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import { text as readStream } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import { createClient } from '../contract/client/client.ts'
+import { command, type Run } from './command.ts'
+import { CommandFailed } from './exit-codes.ts'
+import { serviceUrl } from './session.ts'
+import { forgetSignedIn, keepSignedIn, readToken, signedInFile } from './signed-in.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** The command that signs in. */
+export function loginCommand(surroundings: Surroundings): Command {
+  return command(
+    surroundings,
+    {
+      usage: 'login',
+      description: 'sign in to a service; the token is kept in a file that only you can read, the password nowhere',
+      examples: [
+        { meaning: 'asks for the password', line: 'drover login --url $DROVER_URL --email admin@drover.test' },
+        {
+          meaning: 'for scripts',
+          line: 'drover login --url $DROVER_URL --email admin@drover.test --password-stdin < password.txt',
+        },
+      ],
+      declare: made => {
+        made
+          .option('--email <email>', 'who you are')
+          .option('--password-stdin', 'read the password from standard input')
+      },
+    },
+    async run => {
+      const { options, out } = run
+      const url = await serviceUrl({ url: options.url as string | undefined }, surroundings.env)
+      const email = typeof options.email === 'string' ? options.email : await ask(run, 'Email: ')
+      const password =
+        options.passwordStdin === true ? await firstLine(surroundings) : await ask(run, 'Password: ', true)
+      const client = createClient({ url })
+      const { user } = await client.call('POST /provision/users/login', { body: { email, password } })
+      if (user.jwt === undefined) throw new CommandFailed('failed', 'The service gave no token.')
+      const { organization, expiresDate } = readToken(user.jwt)
+      const file = await keepSignedIn(surroundings.env, {
+        url,
+        token: user.jwt,
+        email: user.email,
+        organization,
+        expiresDate,
+      })
+      const told = { url, email: user.email, profile: user.profile, organization, expiresDate, file }
+      await out.answer(
+        told,
+        () =>
+          `Signed in to ${url} as ${user.email} (${user.profile} of ${organization}) until ${out.instant(expiresDate)}.`,
+      )
+      if (surroundings.env.DROVER_API_KEY) out.remark('DROVER_API_KEY is set, and goes before this login.')
+      return undefined
+    },
+  )
+}
+
+/** The command that forgets it. */
+export function logoutCommand(surroundings: Surroundings): Command {
+  return command(
+    surroundings,
+    {
+      usage: 'logout',
+      description: 'forget who is signed in',
+      examples: [{ meaning: 'at the end of the day', line: 'drover logout' }],
+      service: false,
+    },
+    async ({ out }) => {
+      const file = signedInFile(surroundings.env)
+      const was = await forgetSignedIn(surroundings.env)
+      await out.answer({ signedOut: was, file }, () => (was ? 'Signed out.' : 'Nobody was signed in.'))
+      return undefined
+    },
+  )
+}
+
+async function firstLine({ stdin }: Surroundings): Promise<string> {
+  const [line = ''] = (await readStream(stdin)).split(/\r?\n/)
+  return line
+}
+
+/** Asks on the terminal; a secret is not shown while it is typed. */
+async function ask({ surroundings }: Run, question: string, secret = false): Promise<string> {
+  const { stdin, stderr, interrupted } = surroundings
+  if (!stdin.isTTY) {
+    const way = secret ? '--password-stdin reads the password from a pipe.' : 'Give --email.'
+    throw new CommandFailed('usage', `There is no terminal to ask on. ${way}`)
+  }
+  let hidden = false
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      if (!hidden) stderr.write(chunk)
+      done()
+    },
+  })
+  const lines = createInterface({ input: stdin, output, terminal: true })
+  try {
+    const answer = lines.question(question, { signal: interrupted })
+    hidden = secret
+    const given = await answer
+    if (secret) stderr.write('\n')
+    return given
+  } finally {
+    lines.close()
+  }
+}

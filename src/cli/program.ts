@@ -1,0 +1,84 @@
+/** The tree of commands. What it says of itself is what help, completion and the reference show. */
+import { Command } from 'commander'
+import about from '../../package.json' with { type: 'json' }
+import { endOf } from './command.ts'
+import { completionCommand } from './completion.ts'
+import { deliveriesCommand } from './deliveries.ts'
+import { devicesCommand } from './devices.ts'
+import { EXIT, EXIT_MEANINGS, type ExitName, exitOf } from './exit-codes.ts'
+import { jobsCommand } from './jobs.ts'
+import { loginCommand, logoutCommand } from './login.ts'
+import { operationsCommand } from './operations.ts'
+import { demoCommand, serveCommand, simulateCommand } from './processes.ts'
+import { searchCommand } from './search.ts'
+import type { Surroundings } from './surroundings.ts'
+import { tasksCommand } from './tasks.ts'
+import { typesCommand } from './types.ts'
+import { verifyCommand } from './verify.ts'
+
+/** Every command, in the order of the help. A new one is a line here. */
+const COMMANDS = [
+  serveCommand,
+  demoCommand,
+  simulateCommand,
+  loginCommand,
+  logoutCommand,
+  jobsCommand,
+  operationsCommand,
+  tasksCommand,
+  typesCommand,
+  devicesCommand,
+  searchCommand,
+  deliveriesCommand,
+  verifyCommand,
+  completionCommand,
+]
+
+/** Builds the tree; nothing runs yet. */
+export function createProgram(surroundings: Surroundings): Command {
+  const { stdout, stderr } = surroundings
+  const program = new Command('drover')
+    .description(about.description)
+    .version(about.version, '-V, --version', 'print the version')
+    .enablePositionalOptions()
+    .addHelpText('after', exitCodesHelp())
+  for (const each of COMMANDS) program.addCommand(each(surroundings))
+  forAll(program, each =>
+    each
+      .exitOverride()
+      .showSuggestionAfterError()
+      .configureOutput({
+        writeOut: text => void stdout.write(text),
+        writeErr: text => void stderr.write(text),
+        getOutHelpWidth: () => stdout.columns ?? 100,
+        getErrHelpWidth: () => stderr.columns ?? 100,
+      }),
+  )
+  return program
+}
+
+/** Does something to a command and all below it. */
+export function forAll(command: Command, act: (command: Command) => void): void {
+  act(command)
+  for (const each of command.commands) forAll(each, act)
+}
+
+/** Runs a command line; answers its exit code, having said what there is to say. */
+export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const program = createProgram(surroundings)
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return EXIT[endOf(program)]
+  } catch (error) {
+    // What commander refuses it has told already.
+    if (exitOf(error) === 'failed') throw error
+    return EXIT[exitOf(error)]
+  }
+}
+
+function exitCodesHelp(): string {
+  const lines = Object.entries(EXIT_MEANINGS).map(
+    ([name, meaning]) => `  ${String(EXIT[name as ExitName]).padStart(3)}  ${meaning}`,
+  )
+  return `\nExit codes:\n${lines.join('\n')}\n`
+}
