@@ -53,6 +53,11 @@ export const ERRORS = {
   },
   operationsFailed: { code: '0x020005', kind: 'invalid', message: 'Operations failed or were cancelled.' },
   bundleMissing: { code: '0x020006', kind: 'invalid', message: 'The bundle is missing.' },
+  targetUnresolvable: {
+    code: '0x020007',
+    kind: 'invalid',
+    message: 'The target of the job could not be resolved.',
+  },
   jobTransition: { code: '0x020010', kind: 'invalid', message: 'Job state transition error.' },
   taskTransition: { code: '0x020011', kind: 'invalid', message: 'Task state transition error.' },
   invalidFilter: { code: '0x050010', kind: 'invalid', message: 'The filter is not valid.' },

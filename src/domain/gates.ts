@@ -163,12 +163,13 @@ export function sameOperationLive(
   })
 }
 
-/** Holds a launched operation until its device connects or asks. `byAsking`: the device fetches its requests. */
+/** Holds a launched operation until its device connects or asks: one that is connected is held by other gates. `byAsking`: the device fetches its requests. */
 export function deviceAway(
   phase: OperationPhase,
   device: { readonly byAsking: boolean; readonly connected: boolean; readonly seenAt: Instant | null },
 ): Holds {
   if (phase !== 'WAITING_FOR_CONNECTION') return undefined
+  if (device.connected && !device.byAsking) return undefined
   const reason = device.byAsking
     ? 'The device fetches its requests, and has not asked since this one is there for it.'
     : 'The device is not connected.'

@@ -143,7 +143,17 @@ function nextOfPhase(view: HeldOperation, held: readonly Gate[], now: Instant): 
         ...deadline(view),
       ]
     case 'WAITING_FOR_CONNECTION':
-      return [...(ofJob ? [ofJob] : []), deviceComes(view, held), ...deadline(view)]
+      return [
+        ...(ofJob ? [ofJob] : []),
+        held.some(({ gate }) => gate === 'deviceAway')
+          ? deviceComes(view, held)
+          : move(
+              'connected',
+              'The device is connected, and is sent to once the gates are open.',
+              knownOpening(held, now),
+            ),
+        ...deadline(view),
+      ]
     case 'WAITING_FOR_ACK':
       return [
         move('acknowledged', 'The device acknowledges the request, or reports a first part.'),

@@ -148,6 +148,12 @@ export function nextClosing(window: Window | undefined, at: Instant): Instant | 
   return firstInstant(window, at, local => firstClosed(window.week, local))
 }
 
+/** When the window opens next after the present opening, or after the present closure; null where it never closes. */
+export function openingAfter(window: Window | undefined, at: Instant): Instant | null {
+  const closesAt = nextClosing(window, at)
+  return closesAt === null ? null : nextOpening(window, closesAt)
+}
+
 /** How many milliseconds of open time lie between the two instants; 0 where `to` is not after `from`. */
 export function openTimeBetween(window: Window | undefined, from: Instant, to: Instant): number {
   if (to <= from) return 0

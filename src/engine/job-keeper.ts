@@ -1,11 +1,13 @@
 /**
- * Starts and stops jobs when their time has come. Refuses to launch operations and to cancel them: it opens and closes jobs, and
+ * Starts, stops and opens jobs when their time has come. Refuses to launch operations and to cancel them: it opens and closes jobs, and
  * others do the rest.
  */
 import type { Database, Transaction } from '../store/database.ts'
 import { dueJobs, lockFreeJobs, nextJobDueAt, type StoredJob, spreadingJobs, updateJob } from '../store/jobs.ts'
+import { lockRanked, type Ranked, rankAhead } from './job-ranking.ts'
 import type { JobNotices, JobSettling } from './job-settling.ts'
 import { beginCancel, spreadOverdue, start } from './job-transitions.ts'
+import { wakeJob } from './job-waking.ts'
 import { oneByOne } from './one-by-one.ts'
 
 const JOBS_PER_TURN = 100
@@ -21,20 +23,29 @@ export interface JobKeeperParts {
   readonly isMissed: (tx: Transaction, job: StoredJob, now: Date) => Promise<boolean>
 }
 
-/** One turn: every job whose start or stop has come, each in a transaction of its own; answers when the next is due. */
+/** One turn: every job whose start, stop or next opening has come, each in a transaction of its own; answers when the next is due. */
 export function createJobKeeping(parts: JobKeeperParts): (now: Date, signal: AbortSignal) => Promise<Date | null> {
   const { database, notices, settling, onCommit, isMissed } = parts
 
-  async function move(tx: Transaction, number: bigint, now: Date): Promise<void> {
-    const [job] = await lockFreeJobs(tx, [number])
+  const isLeft = async (tx: Transaction, job: StoredJob, now: Date) =>
+    !job.startAt ||
+    job.startAt > now ||
+    job.unresolved.length > 0 ||
+    (job.task !== null && (await isMissed(tx, job, now)))
+
+  async function move(tx: Transaction, number: bigint, ranked: Ranked | undefined, now: Date): Promise<void> {
+    const job = ranked ? await lockRanked(tx, number, ranked) : (await lockFreeJobs(tx, [number]))[0]
     if (!job) return
-    if (job.status === 'SCHEDULED' && job.unresolved.length === 0 && job.startAt && job.startAt <= now) {
-      if (job.task !== null && (await isMissed(tx, job, now))) return
-      await start(tx, job, notices, now)
+    if (job.status === 'SCHEDULED' && !(await isLeft(tx, job, now))) {
+      await start(tx, job, notices, now, ranked?.places)
     }
     // A stop that passed in an outage closes what has only just started.
     if ((job.status === 'IN_PROGRESS' || job.status === 'PAUSED') && job.stopAt && job.stopAt <= now) {
       await beginCancel(tx, job, 'stopReached')
+    }
+    if (job.status === 'IN_PROGRESS' && job.wakeAt && job.wakeAt <= now) {
+      await wakeJob(tx, job, now)
+      await updateJob(tx, job)
     }
     await settling.settle(tx, [number], now)
   }
@@ -42,7 +53,10 @@ export function createJobKeeping(parts: JobKeeperParts): (now: Date, signal: Abo
   return async (now, signal) => {
     const due = await dueJobs(database, now, JOBS_PER_TURN)
     await oneByOne(due, signal, async job => {
-      await database.transaction(tx => move(tx, job, now), { statementTimeoutMs: START_MS })
+      const ranked = await rankAhead(database, job, (tx, stored) => isLeft(tx, stored, now), START_MS)
+      // Another node is at it.
+      if (ranked === null) return
+      await database.transaction(tx => move(tx, job, ranked, now), { statementTimeoutMs: START_MS })
       onCommit()
     })
     return due.length === JOBS_PER_TURN ? now : await nextJobDueAt(database)

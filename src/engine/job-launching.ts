@@ -1,8 +1,10 @@
-/** How a stored job launches, and what its gates are judged by: its columns as the domain takes them. */
-import type { GatedJob } from '../domain/gates.ts'
+/** How a stored job launches, and what its gates are judged by: its columns as the domain takes them, and the gates asked for many. */
+import { type GatedJob, jobGates } from '../domain/gates.ts'
+import type { OperationKey } from '../domain/identity.ts'
 import type { Launching } from '../domain/launching.ts'
 import { parseWindow, type Window } from '../domain/window.ts'
-import type { GatedJobRow, LaunchingJob } from '../store/claims.ts'
+import { enterLaunchGate, type GatedJobRow, type LaunchingJob, readGatedJobs } from '../store/claims.ts'
+import type { Transaction } from '../store/database.ts'
 
 const WINDOWS_REMEMBERED = 1_000
 const windows = new Map<string, Window>()
@@ -37,4 +39,15 @@ export function launchingOf(job: Omit<LaunchingJob, 'job' | 'organization'>): La
 /** What the domain needs of a job to say whether its operations may go. */
 export function gatedJobOf({ status, startAt, unresolved, window }: Omit<GatedJobRow, 'job'>): GatedJob {
   return { status, startAt: startAt?.getTime() ?? null, unresolved, window: storedWindow(window) }
+}
+
+/** The jobs of these operations whose gates are all open, which holds until the transaction ends. */
+export async function openJobsAmong(
+  tx: Transaction,
+  operations: readonly Pick<OperationKey, 'job'>[],
+  now: Date,
+): Promise<ReadonlySet<bigint>> {
+  await enterLaunchGate(tx)
+  const jobs = await readGatedJobs(tx, [...new Set(operations.map(({ job }) => job))])
+  return new Set(jobs.filter(job => jobGates(gatedJobOf(job), now.getTime()).length === 0).map(({ job }) => job))
 }

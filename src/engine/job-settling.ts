@@ -8,6 +8,7 @@ import { clearReady } from '../store/claims.ts'
 import type { Transaction } from '../store/database.ts'
 import { countEndedResults } from '../store/ended-operations.ts'
 import { lockJobs, type StoredJob, settledJobs, updateJob } from '../store/jobs.ts'
+import { awaitRanking } from '../store/targets.ts'
 
 /** What is to be told to clients when jobs start and end, in the transaction that moves them. */
 export interface JobNotices {
@@ -48,6 +49,8 @@ export function createJobSettling(notices: JobNotices): JobSettling {
         job.finishedAt = now
         if (job.status === 'FINISHED_WITH_ERRORS') await explainErrors(tx, job, nothingRan)
         await updateJob(tx, job)
+        // Its places may be being written by a start that will find the job gone.
+        if (job.launchAt === null) await awaitRanking(tx, job.job)
         await clearReady(tx, job.job)
         ended.push(job)
       }
@@ -59,8 +62,8 @@ export function createJobSettling(notices: JobNotices): JobSettling {
 
 async function explainErrors(tx: Transaction, job: StoredJob, nothingRan: boolean): Promise<void> {
   if (nothingRan) {
-    job.errorCode = ERRORS.noTarget.code
-    job.errorDescription = ERRORS.noTarget.message
+    job.errorCode ??= ERRORS.noTarget.code
+    job.errorDescription ??= ERRORS.noTarget.message
     return
   }
   job.errorCode = ERRORS.operationsFailed.code

@@ -1,24 +1,22 @@
 /**
- * Makes the operations of a job from its target: lists at once, tags and filters when they are resolved. Set-based, and run again
- * it adds only what is missing. Refuses to start anything.
+ * Makes the operations of a job from the lists of its target, and says what is left to be resolved. Set-based, and run again it adds
+ * only what is missing. Refuses to start anything.
  */
 import { partitionOf } from '../domain/identity.ts'
 import type { TargetSelection } from '../domain/job.ts'
 import { addRefusals } from '../domain/target.ts'
 import { CounterDeltas, writeDeltas } from '../store/counters.ts'
-import type { Database, Transaction } from '../store/database.ts'
-import { lockFreeJobs, type StoredJob, type UnresolvedTarget, unresolvedJobs, updateJob } from '../store/jobs.ts'
+import type { Transaction } from '../store/database.ts'
+import type { StoredJob, UnresolvedTarget } from '../store/jobs.ts'
 import type { SqlFragment } from '../store/statement.ts'
 import {
   type Applicability,
   addListedOperations,
   addOwnParameters,
-  addSelectedOperations,
   removeListedOperations,
   removeTaggedOperations,
   tagCondition,
 } from '../store/targets.ts'
-import { oneByOne } from './one-by-one.ts'
 
 /** How a filter becomes a condition over `entity e`; throws a DroverError where the filter is wrong. */
 export type FilterCompiler = (
@@ -70,7 +68,8 @@ export async function addListed(
 
 const countOf = (ids: readonly string[]) => ({ ids, count: ids.length })
 
-async function countScheduled(tx: Transaction, job: bigint, by: number): Promise<void> {
+/** Counts operations that were made, or taken back where `by` is negative. */
+export async function countScheduled(tx: Transaction, job: bigint, by: number): Promise<void> {
   const deltas = new CounterDeltas()
   deltas.move(job, null, 'scheduled', by)
   await writeDeltas(tx, deltas)
@@ -125,61 +124,4 @@ export async function conditionOf(
   compile: FilterCompiler,
 ): Promise<SqlFragment> {
   return 'tag' in part ? tagCondition(part.tag) : await compile(tx, organization, part.filter)
-}
-
-export interface TargetResolverParts {
-  readonly database: Database
-  /** what the job's type applies to, or undefined where its user may not run it, or it is gone */
-  readonly applicabilityOf: (tx: Transaction, job: StoredJob) => Promise<Applicability | undefined>
-  readonly compile: FilterCompiler
-  readonly onCommit: () => void
-}
-
-const JOBS_PER_TURN = 20
-/** One statement makes all operations of a target, however many they are. */
-const RESOLVE_MS = 600_000
-
-/** One turn: resolves what waits to be resolved, a job in a transaction of its own. */
-export function createTargetResolving(
-  parts: TargetResolverParts,
-): (now: Date, signal: AbortSignal) => Promise<Date | null> {
-  const { database, applicabilityOf, compile, onCommit } = parts
-
-  async function resolve(tx: Transaction, number: bigint): Promise<void> {
-    const [job] = await lockFreeJobs(tx, [number])
-    if (!job) return
-    const applicable = (await applicabilityOf(tx, job)) ?? { resourceTypes: [], models: [] }
-    let added = 0
-    for (const part of job.unresolved) {
-      if ('listed' in part) {
-        await addListed(tx, job, part.listed, applicable)
-        continue
-      }
-      const scope = narrowed(applicable, part.resourceType)
-      const resolved = await addSelectedOperations(
-        tx,
-        job.job,
-        job.organization,
-        await conditionOf(tx, job.organization, part, compile),
-        scope,
-      )
-      added += resolved.added
-      // A filter selects what the operation applies to; a tag names entities, and a job never covers fewer in silence.
-      if ('tag' in part) {
-        job.refused = addRefusals(job.refused, { notAllowed: { ids: resolved.refused, count: resolved.refusedCount } })
-      }
-    }
-    job.unresolved = []
-    await countScheduled(tx, job.job, added)
-    await updateJob(tx, job)
-  }
-
-  return async (now, signal) => {
-    const jobs = await unresolvedJobs(database, now, JOBS_PER_TURN)
-    await oneByOne(jobs, signal, async job => {
-      await database.transaction(tx => resolve(tx, job), { statementTimeoutMs: RESOLVE_MS })
-      onCommit()
-    })
-    return jobs.length === JOBS_PER_TURN ? now : null
-  }
 }

@@ -15,6 +15,7 @@ import { type StoredJob, updateJob } from '../store/jobs.ts'
 import { rankOperations } from '../store/targets.ts'
 import { launchingOf } from './job-launching.ts'
 import type { JobNotices } from './job-settling.ts'
+import { nextWakeAt } from './job-waking.ts'
 
 /** The schedule of a stored job, which was found valid when it was asked. */
 export function scheduleOf(job: Pick<StoredJob, 'request'>): Schedule {
@@ -43,23 +44,40 @@ export function activate(job: StoredJob, now: Date): void {
   const starts = startAt(schedule, now.getTime())
   job.status = to
   job.activatedAt = now
+  job.resolveFailures = 0
+  job.warnings = job.warnings.filter(({ code }) => code !== 'target-unresolvable')
   job.startAt = new Date(starts)
   const stops = schedule.stop?.kind === 'date' ? schedule.stop.at : null
   job.stopAt = stops === null ? null : new Date(stops)
   job.request = { ...job.request, active: true }
 }
 
-/** Starts a SCHEDULED, resolved job: ranks its operations, plans its places, and tells that it started. */
-export async function start(tx: Transaction, job: StoredJob, notices: JobNotices, now: Date): Promise<void> {
+/** Gives every operation of a job its place; answers how many there are. */
+export async function rank(tx: Transaction, job: Pick<StoredJob, 'job' | 'request'>): Promise<number> {
+  const strategy = scheduleOf(job).scattering?.strategy ?? null
+  return await rankOperations(tx, job.job, strategy ? strategy.factor : null)
+}
+
+/**
+ * Starts a SCHEDULED, resolved job: ranks its operations unless that was done (`places`: how many), plans its places, and tells that
+ * it started.
+ */
+export async function start(
+  tx: Transaction,
+  job: StoredJob,
+  notices: JobNotices,
+  now: Date,
+  places?: number,
+): Promise<void> {
   const schedule = scheduleOf(job)
-  const strategy = schedule.scattering?.strategy ?? null
-  job.places = await rankOperations(tx, job.job, strategy ? strategy.factor : null)
+  job.places = places ?? (await rank(tx, job))
   job.status = decideOrRefuse(job, 'startReached').to
   job.startedAt = now
   job.launchAt = now
   const layout = layOut(schedule, job, now.getTime(), job.places)
   job.stopAt = layout.stopAt === null ? null : new Date(layout.stopAt)
   job.spreadMs = layout.launching.spreadMs
+  job.wakeAt = nextWakeAt(job, now)
   job.warnings = [...job.warnings.filter(({ code }) => code !== 'rate-above-maximum'), ...layout.warnings]
   await updateJob(tx, job)
   await notices.started(tx, [job], now)
@@ -77,6 +95,8 @@ export async function pause(tx: Transaction, job: StoredJob): Promise<void> {
 export async function resume(tx: Transaction, job: StoredJob, now: Date): Promise<void> {
   job.status = decideOrRefuse(job, 'activateNow').to
   job.request = { ...job.request, active: true }
+  // Devices that came meanwhile are looked for by the keeper: with a million of them that is no work for a request.
+  job.wakeAt = now
   await spreadOverdue(tx, job, now)
   await updateJob(tx, job)
 }

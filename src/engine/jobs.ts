@@ -18,6 +18,7 @@ import {
   updateJob,
 } from '../store/jobs.ts'
 import { createJobJudging, type ExecutableType, type JobJudgingParts } from './job-judging.ts'
+import { RANKED_AHEAD_FROM } from './job-ranking.ts'
 import type { JobNotices, JobSettling } from './job-settling.ts'
 import { addListed, removeTargets, unresolvedOf } from './job-targets.ts'
 import { activate, beginCancel, decideOrRefuse, judgeStop, pause, resume, start } from './job-transitions.ts'
@@ -164,7 +165,9 @@ export function createJobs(parts: JobsParts): Jobs {
     const open = (await readCounters(tx, [job.job])).get(job.job)!.scheduled
     if (open === 0 && job.unresolved.length === 0) throw new DroverError('noTarget', refusalContext(job))
     activate(job, at)
-    if (job.unresolved.length === 0 && job.startAt! <= at) await start(tx, job, parts.notices, at)
+    // The keeper starts what takes longer than a request may.
+    const atOnce = job.unresolved.length === 0 && job.startAt! <= at && open <= RANKED_AHEAD_FROM
+    if (atOnce) await start(tx, job, parts.notices, at)
     else await updateJob(tx, job)
   }
 
@@ -226,6 +229,8 @@ export function newJob(
     finishedAt: null,
     startAt: null,
     stopAt: null,
+    wakeAt: null,
+    resolveFailures: 0,
     ackTimeoutMs: ackTimeout,
     timeoutMs: timeout,
     retries,

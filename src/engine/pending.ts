@@ -2,9 +2,8 @@
  * Hands operations to devices that ask for them: what was never handed out first, oldest first; what was handed out and not heard
  * of again only after a while. Nothing is handed out while its job's gate is closed. Refuses to know HTTP.
  */
-import { jobGates, redeliveryPause } from '../domain/gates.ts'
+import { redeliveryPause } from '../domain/gates.ts'
 import type { OperationKey } from '../domain/identity.ts'
-import { enterLaunchGate, readGatedJobs } from '../store/claims.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { readJobContents } from '../store/job-contents.ts'
 import {
@@ -17,7 +16,7 @@ import { keyText } from '../store/operations.ts'
 import type { Clock } from './clock.ts'
 import type { OperationRequest } from './connector.ts'
 import { gathered } from './device-batch.ts'
-import { gatedJobOf } from './job-launching.ts'
+import { openJobsAmong } from './job-launching.ts'
 import { operationRequest } from './operation-dispatcher.ts'
 import type { Happening } from './operation-draft.ts'
 import type { OperationMemory } from './operation-memory.ts'
@@ -160,9 +159,7 @@ async function handOut(
     )
     .sort(inOrderOfOffer)
   if (candidates.length === 0) return { requests: new Map(), applied: { written: [], ended: [] } }
-  await enterLaunchGate(tx)
-  const jobs = await readGatedJobs(tx, [...new Set(candidates.map(candidate => candidate.job))])
-  const open = new Set(jobs.filter(job => jobGates(gatedJobOf(job), now.getTime()).length === 0).map(({ job }) => job))
+  const open = await openJobsAmong(tx, candidates, now)
   const chosen = new Map<bigint, DeviceOperation>()
   for (const candidate of candidates) {
     if (open.has(candidate.job) && !chosen.has(candidate.device)) chosen.set(candidate.device, candidate)

@@ -2,11 +2,12 @@
  * What a device's coming and going does to its operations: a connect sends what waits for it, and sends again what a broken
  * connection may have swallowed. Presence is recorded first, then the waiting ones are looked for. Refuses to know brokers.
  */
-import type { Database } from '../store/database.ts'
-import { type DeviceNumbers, liveOperationsOf } from '../store/operation-devices.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import { type DeviceNumbers, type DeviceOperation, liveOperationsOf } from '../store/operation-devices.ts'
 import { connectedAmongDevices, type PresenceSign, recordPresence } from '../store/presence.ts'
 import type { Clock } from './clock.ts'
 import { gathered } from './device-batch.ts'
+import { openJobsAmong } from './job-launching.ts'
 import type { Happening } from './operation-draft.ts'
 import type { OperationMemory } from './operation-memory.ts'
 import { applyHappenings } from './operation-transitions.ts'
@@ -60,18 +61,20 @@ export function createPresence(parts: {
   })
 
   async function wakeOperations(devices: readonly DeviceNumbers[]): Promise<void> {
-    const operations = await liveOperationsOf(database, devices)
-    const happenings = operations.flatMap((operation): Happening[] => {
-      // A device that is to ask gets nothing by connecting.
-      if (operation.deviceFlow === 'pull') return []
-      if (operation.status === 'WAITING_FOR_CONNECTION') return [{ key: operation, seen: 'connected' }]
-      const overMqtt = operation.status === 'WAITING_FOR_ACK' && operation.flow === 'mqtt'
-      return overMqtt ? [{ key: operation, seen: 'reconnected' }] : []
-    })
-    if (happenings.length === 0) return
-    const applied = await database.transaction(tx => applyHappenings(tx, happenings, clock.now()), { byKey: true })
+    const operations = (await liveOperationsOf(database, devices)).filter(awaitsConnect)
+    if (operations.length === 0) return
+    const work = async (tx: Transaction) => {
+      const open = await openJobsAmong(tx, operations, clock.now())
+      const happenings = operations.flatMap((key): Happening[] => {
+        if (key.status !== 'WAITING_FOR_CONNECTION') return [{ key, seen: 'reconnected' }]
+        // Behind a closed gate it waits on; whatever opens the gate looks for the device.
+        return open.has(key.job) ? [{ key, seen: 'connected' }] : []
+      })
+      return await applyHappenings(tx, happenings, clock.now())
+    }
+    const applied = await database.transaction(work, { byKey: true })
     memory.note(applied)
-    onCommit()
+    if (applied.written.length > 0) onCommit()
   }
 
   const lookAgain = gathered(async (looks: readonly { devices: readonly DeviceNumbers[]; awayAt: Date }[]) => {
@@ -123,6 +126,12 @@ export function createPresence(parts: {
       await Promise.all([...held.values()].map(device => sign('connected', device, device.connection)))
     },
   }
+}
+
+/** Whether a connect of the device means anything to an operation. A device that is to ask gets nothing by connecting. */
+function awaitsConnect({ deviceFlow, status, flow }: DeviceOperation): boolean {
+  if (deviceFlow === 'pull') return false
+  return status === 'WAITING_FOR_CONNECTION' || (status === 'WAITING_FOR_ACK' && flow === 'mqtt')
 }
 
 /** Whether a later sign of a device replaces an earlier one: a mere sight never does, nor does the end of a connection already replaced. */

@@ -28,13 +28,17 @@ export function judgeJobStop(task: Pick<TaskRow, 'schedule' | 'request' | 'creat
   if (problems.length > 0) throw refusalOf(problems)
 }
 
-/** Has a task wait with a job for an occurrence, or for nothing where there is none left; the task is not written. */
+/**
+ * Has a task wait with a job for an occurrence, or for nothing where there is none left; the task is not written. `isHeld`: the job
+ * itself is held back, whatever the task does.
+ */
 export async function placeWaitingJob(
   tx: Transaction,
   task: TaskRow,
   next: Instant | null,
   number: bigint,
   now: Date,
+  isHeld = false,
 ): Promise<void> {
   const occurrence = isUsedUp(taskScheduleOf(task), task.executions, now.getTime()) ? null : next
   task.waitingJob = occurrence === null ? null : number
@@ -43,12 +47,13 @@ export async function placeWaitingJob(
   if (occurrence === null) return
   const job = newJob(number, { email: task.userEmail, organization: task.organization }, task.request, task.task, now)
   const starts = startAt(scheduleOf(job), occurrence)
+  const active = task.active && !isHeld
   await insertJob(tx, {
     ...job,
-    request: { ...task.request, active: task.active },
-    status: task.active ? 'SCHEDULED' : 'IDLE',
+    request: { ...task.request, active },
+    status: active ? 'SCHEDULED' : 'IDLE',
     unresolved: unresolvedTarget(task.request),
-    activatedAt: task.active ? now : null,
+    activatedAt: active ? now : null,
     startAt: new Date(starts),
   })
 }

@@ -5,10 +5,10 @@
 import { randomUUID } from 'node:crypto'
 import { type Caller, mayExecute } from '../domain/caller.ts'
 import { DroverError } from '../domain/errors.ts'
-import { firstOccurrence } from '../domain/recurrence.ts'
+import { firstOccurrence, nextOccurrence } from '../domain/recurrence.ts'
 import { decideTask, type TaskChange, type TaskEvent, type TaskRequest, type TaskState } from '../domain/task.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import { lockJobs } from '../store/jobs.ts'
+import { lockJobs, type StoredJob } from '../store/jobs.ts'
 import {
   insertTask,
   lockTasks,
@@ -68,6 +68,28 @@ export function createTasks(parts: TasksParts): Tasks {
     return task
   }
 
+  /** A new schedule moves the waiting job; anything else leaves it at its occurrence, and held back where the user did that. */
+  async function replaceWaitingJob(
+    tx: Transaction,
+    task: TaskRow,
+    { moves, switches }: { readonly moves: boolean; readonly switches: boolean },
+    at: Date,
+  ): Promise<void> {
+    const schedule = taskScheduleOf(task)
+    const first = () => firstOccurrence(schedule, at.getTime())
+    const waiting = await waitingJobOf(tx, task)
+    if (task.waitingJob !== null && !waiting) {
+      // It has just started: that is one execution, and the change is for the next.
+      task.executions += 1
+      const next = moves ? first() : nextOccurrence(schedule, task.waitingAt!.getTime(), false)
+      return await placeWaitingJob(tx, task, next, nextNumber(), at)
+    }
+    if (waiting) await removeWaitingJob(tx, waiting.job)
+    const occurrence = moves ? first() : (task.waitingAt?.getTime() ?? first())
+    const isHeld = waiting?.status === 'IDLE' && !switches
+    await placeWaitingJob(tx, task, occurrence, waiting?.job ?? nextNumber(), at, isHeld)
+  }
+
   return {
     async create(caller, asked) {
       const at = now()
@@ -111,16 +133,16 @@ export function createTasks(parts: TasksParts): Tasks {
         Object.assign(found, words)
         if (request) found.request = await judged(tx, caller, request(found.request))
         if (schedule !== undefined) found.schedule = schedule
+        const switches = active !== undefined && active !== found.active
         if (active !== undefined) {
           found.state = decideTaskOrRefuse(found.state, active ? 'activate' : 'deactivate')
           found.active = active
         }
         judgeJobStop(found)
-        // A new schedule moves the waiting job; anything else leaves it at its occurrence.
-        const kept = schedule === undefined ? found.waitingAt?.getTime() : undefined
-        const number = found.waitingJob ?? nextNumber()
-        if (found.waitingJob !== null) await removeWaitingJob(tx, found.waitingJob)
-        await placeWaitingJob(tx, found, kept ?? firstOccurrence(taskScheduleOf(found), at.getTime()), number, at)
+        // Words are the task's own: its waiting job has none of them.
+        if (switches || schedule !== undefined || request) {
+          await replaceWaitingJob(tx, found, { moves: schedule !== undefined, switches }, at)
+        }
         await updateTask(tx, found)
         return found
       })
@@ -140,11 +162,18 @@ export function createTasks(parts: TasksParts): Tasks {
   }
 }
 
+/** The job that a locked task waits with, locked too; undefined where it waits with none, or that has started or ended since. */
+async function waitingJobOf(tx: Transaction, task: TaskRow): Promise<StoredJob | undefined> {
+  const [job] = task.waitingJob === null ? [] : await lockJobs(tx, [task.waitingJob])
+  return job?.status === 'SCHEDULED' || job?.status === 'IDLE' ? job : undefined
+}
+
 /** Cancels a locked task. */
 export async function cancelTask(tx: Transaction, task: TaskRow): Promise<void> {
   // Refused before anything is touched.
   decideTaskOrRefuse(task.state, 'cancel')
-  if (task.waitingJob !== null) await removeWaitingJob(tx, task.waitingJob)
+  const waiting = await waitingJobOf(tx, task)
+  if (waiting) await removeWaitingJob(tx, waiting.job)
   task.waitingJob = null
   task.waitingAt = null
   const running = await lockJobs(tx, await openJobsOf(tx, task.task))

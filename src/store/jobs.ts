@@ -10,10 +10,16 @@ import { statement } from './statement.ts'
 
 /** A part of a target still to be resolved by the service. */
 export type UnresolvedTarget =
-  | { readonly tag: string; readonly resourceType?: string }
-  | { readonly filter: Readonly<Record<string, unknown>>; readonly resourceType?: string }
+  | ({ readonly tag: string } & UnresolvedScope)
+  | ({ readonly filter: Readonly<Record<string, unknown>> } & UnresolvedScope)
   /** a list that is judged only when the job of a task starts */
   | { readonly listed: TargetSelection }
+
+interface UnresolvedScope {
+  readonly resourceType?: string
+  /** the first partition of entities that has not been looked at */
+  readonly fromPartition?: number
+}
 
 /** What a client should know and did not ask for. */
 export type JobWarning = { readonly code: string } & Readonly<Record<string, unknown>>
@@ -36,6 +42,10 @@ export interface StoredJob {
   finishedAt: Date | null
   startAt: Date | null
   stopAt: Date | null
+  /** when the gate of a job in progress opens next */
+  wakeAt: Date | null
+  /** how often its target could not be resolved */
+  resolveFailures: number
   ackTimeoutMs: number
   timeoutMs: number
   retries: number
@@ -61,6 +71,7 @@ export interface JobRow extends StoredJob {
 const storedColumns = `j.job, j.organization, j.task, j.name, j.user_email as "userEmail", j.request, j.status, j.unresolved,
   j.refused, j.warnings, j.created_at as "createdAt", j.activated_at as "activatedAt", j.started_at as "startedAt",
   j.finished_at as "finishedAt", j.start_at as "startAt", j.stop_at as "stopAt",
+  j.wake_at as "wakeAt", j.resolve_failures as "resolveFailures",
   j.ack_timeout_ms::float8 as "ackTimeoutMs", j.timeout_ms::float8 as "timeoutMs", j.retries,
   j.retries_delay_ms::float8 as "retriesDelayMs", j.retry_results as "retryResults", j.places,
   j.spread_ms::float8 as "spreadMs", j.launch_at as "launchAt", j.overdue_from as "overdueFrom",
@@ -114,7 +125,7 @@ const update = statement<unknown, readonly unknown[]>(
   `update job set request = $2, status = $3, unresolved = $4, refused = $5, warnings = $6, activated_at = $7, started_at = $8,
                   finished_at = $9, start_at = $10, stop_at = $11, places = $12, spread_ms = $13, launch_at = $14,
                   overdue_from = $15, overdue_places = $16, overdue_at = $17, overdue_ms = $18, error_code = $19,
-                  error_description = $20
+                  error_description = $20, wake_at = $21, resolve_failures = $22
     where job = $1`,
 )
 
@@ -141,6 +152,8 @@ export async function updateJob(db: Queryable, job: StoredJob): Promise<void> {
     job.overdueMs,
     job.errorCode,
     job.errorDescription,
+    job.wakeAt,
+    job.resolveFailures,
   ])
 }
 
@@ -172,6 +185,16 @@ const read = statement<JobRow, [number, bigint]>(
 /** One job of an organization with exact counters, or undefined. */
 export async function readJob(db: Queryable, organization: number, job: bigint): Promise<JobRow | undefined> {
   return (await db.run(read, [organization, job]))[0]
+}
+
+const readStored = statement<StoredJob, [bigint]>(
+  'jobs_read_stored',
+  `select ${storedColumns} from job j where j.job = $1`,
+)
+
+/** One job as it stands, without its counters. */
+export async function readStoredJob(db: Queryable, job: bigint): Promise<StoredJob | undefined> {
+  return (await db.run(readStored, [job]))[0]
 }
 
 const readMany = statement<JobRow, [bigint[]]>(
@@ -216,10 +239,11 @@ const due = statement<{ job: bigint }, [Date, number]>(
   `select job from job
     where status = 'SCHEDULED' and unresolved = '[]' and start_at <= $1
        or status in ('IN_PROGRESS', 'PAUSED') and stop_at <= $1
+       or status = 'IN_PROGRESS' and wake_at <= $1
     order by job limit $2`,
 )
 
-/** Jobs whose start or stop has come. */
+/** Jobs whose start, stop or next opening has come. */
 export async function dueJobs(db: Queryable, now: Date, limit: number): Promise<bigint[]> {
   return (await db.run(due, [now, limit])).map(row => row.job)
 }
@@ -227,25 +251,31 @@ export async function dueJobs(db: Queryable, now: Date, limit: number): Promise<
 const nextDue = statement<{ dueAt: Date | null }, []>(
   'jobs_next_due',
   `select least(min(start_at) filter (where status = 'SCHEDULED' and unresolved = '[]'),
-                min(stop_at) filter (where status in ('IN_PROGRESS', 'PAUSED'))) as "dueAt"
+                min(stop_at) filter (where status in ('IN_PROGRESS', 'PAUSED')),
+                min(wake_at) filter (where status = 'IN_PROGRESS')) as "dueAt"
      from job where status in ('SCHEDULED', 'IN_PROGRESS', 'PAUSED')`,
 )
 
-/** When the next job starts or stops, or null. */
+/** When the next job starts, stops or opens, or null. */
 export async function nextJobDueAt(db: Queryable): Promise<Date | null> {
   return (await db.run(nextDue, []))[0]?.dueAt ?? null
 }
 
-const unresolved = statement<{ job: bigint }, [Date, number]>(
+const unresolved = statement<{ job: bigint }, [Date, number, number]>(
   'jobs_unresolved',
   `select job from job
-    where status in ('IDLE', 'SCHEDULED') and unresolved <> '[]' and (task is null or status = 'SCHEDULED' and start_at <= $1)
-    order by job limit $2`,
+    where status in ('IDLE', 'SCHEDULED') and unresolved <> '[]' and resolve_failures < $2
+      and (task is null or status = 'SCHEDULED' and start_at <= $1)
+    order by job limit $3`,
 )
 
-/** Jobs whose target is to be resolved now: a task's only when it starts. */
-export async function unresolvedJobs(db: Queryable, now: Date, limit: number): Promise<bigint[]> {
-  return (await db.run(unresolved, [now, limit])).map(row => row.job)
+/** Jobs whose target is to be resolved now, and has not failed so often: a task's only when it starts. */
+export async function unresolvedJobs(
+  db: Queryable,
+  now: Date,
+  { failuresMax, limit }: { readonly failuresMax: number; readonly limit: number },
+): Promise<bigint[]> {
+  return (await db.run(unresolved, [now, failuresMax, limit])).map(row => row.job)
 }
 
 const spreading = statement<{ job: bigint }, [bigint, number]>(

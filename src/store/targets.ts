@@ -135,9 +135,15 @@ export function appliesTo(applicable: Applicability): SqlFragment {
   return sql`e.resource_type = any(${applicable.resourceTypes}::text[]) and (${anyModel}::boolean or e.model = any(${applicable.models}::text[]))`
 }
 
+/** Partitions of entities, the last one included. */
+export interface PartitionRange {
+  readonly from: number
+  readonly to: number
+}
+
 /**
- * Adds every applicable entity of an organization that a condition over `entity e` selects, and reports those it does not apply
- * to. One insert inside PostgreSQL, whatever the number.
+ * Adds every applicable entity of an organization that lies in some partitions and that a condition over `entity e` selects, and
+ * reports those it does not apply to. One insert inside PostgreSQL, whatever the number.
  */
 export async function addSelectedOperations(
   db: Queryable,
@@ -145,23 +151,64 @@ export async function addSelectedOperations(
   organization: number,
   condition: SqlFragment,
   applicable: Applicability,
+  { from, to }: PartitionRange,
 ): Promise<Resolved> {
+  const within = sql`e.organization = ${organization} and e.partition between ${from} and ${to}`
   const [added] = await db.query<{ count: number }>(sql`
     with added as (
       insert into operation (job, partition, entity)
       select ${job}::bigint, e.partition, e.entity from entity e
-       where e.organization = ${organization} and ${appliesTo(applicable)} and (${condition})
+       where ${within} and ${appliesTo(applicable)} and (${condition})
       on conflict do nothing returning 1
     ) select count(*)::int as count from added`)
   const refused = await db.query<{ identifier: string; count: number }>(sql`
     select e.identifier, count(*) over ()::int as count from entity e
-     where e.organization = ${organization} and not (${appliesTo(applicable)}) and (${condition})
+     where ${within} and not (${appliesTo(applicable)}) and (${condition})
      order by e.identifier limit 1000`)
   return {
     added: added?.count ?? 0,
     refusedCount: refused[0]?.count ?? 0,
     refused: refused.map(row => row.identifier),
   }
+}
+
+const someEntities = statement<{ count: number }, [number, number]>(
+  'targets_some_entities',
+  'select count(*)::int as count from (select e.partition from entity e where e.organization = $1 limit $2) first',
+)
+
+/** How many entities an organization has, counted up to a limit. */
+export async function countEntities(db: Queryable, organization: number, limit: number): Promise<number> {
+  return (await db.run(someEntities, [organization, limit]))[0]!.count
+}
+
+const takeBack = statement<{ count: number }, [bigint]>(
+  'targets_take_back',
+  `with gone as (delete from operation where job = $1 returning partition, entity),
+        detail as (delete from operation_detail d using gone g where d.job = $1 and d.partition = g.partition and d.entity = g.entity),
+        ready as (delete from operation_ready where job = $1)
+   select count(*)::int as count from gone`,
+)
+
+/** Takes back every operation of a job that launched nothing; answers how many there were. */
+export async function takeBackOperations(db: Queryable, job: bigint): Promise<number> {
+  return (await db.run(takeBack, [job]))[0]!.count
+}
+
+const lockRank = statement<{ free: boolean }, [bigint]>(
+  'targets_try_ranking',
+  'select pg_try_advisory_xact_lock($1) as free',
+)
+const awaitRank = statement<unknown, [bigint]>('targets_await_ranking', 'select pg_advisory_xact_lock($1)')
+
+/** Keeps all others from ranking a job until the transaction ends; false where somebody does. Job numbers are locks of their own. */
+export async function tryRanking(db: Queryable, job: bigint): Promise<boolean> {
+  return (await db.run(lockRank, [job]))[0]!.free
+}
+
+/** Waits until nobody ranks a job, and keeps others from it until the transaction ends. */
+export async function awaitRanking(db: Queryable, job: bigint): Promise<void> {
+  await db.run(awaitRank, [job])
 }
 
 const rankByHash = statement<unknown, [bigint]>(

@@ -7,6 +7,7 @@ import type { TaskSchedule } from '../domain/task-schedule.ts'
 import type { Queryable } from './database.ts'
 import { type JobRow, jobRowColumnsSql, jobRowFromSql } from './jobs.ts'
 import { statement } from './statement.ts'
+import { awaitRanking, takeBackOperations } from './targets.ts'
 
 /** A task as stored. */
 export interface TaskRow {
@@ -168,10 +169,17 @@ export async function openJobsOf(db: Queryable, task: bigint): Promise<bigint[]>
   return (await db.run(openJobs, [task])).map(row => row.job)
 }
 
-const removeJob = statement<unknown, [bigint]>('tasks_remove_job', 'delete from job where job = $1')
+const removeJob = statement<unknown, [bigint]>(
+  'tasks_remove_job',
+  `with counter as (delete from job_counter where job = $1), delta as (delete from job_counter_delta where job = $1)
+   delete from job where job = $1`,
+)
 
 /** Takes back a job that waits for its occurrence, as if it had never been made. */
 export async function removeWaitingJob(db: Queryable, job: bigint): Promise<void> {
+  // Its target may have been resolved already, where its start has come and it has not started.
+  await awaitRanking(db, job)
+  await takeBackOperations(db, job)
   await db.run(removeJob, [job])
 }
 

@@ -71,6 +71,8 @@ async function jobWith(callback: string, more: Partial<StoredJob> = {}): Promise
     finishedAt: null,
     startAt: null,
     stopAt: null,
+    wakeAt: null,
+    resolveFailures: 0,
     ackTimeoutMs: 0,
     timeoutMs: 60_000,
     retries: 0,

@@ -55,6 +55,13 @@ async function stand() {
   return { database, bench, tasks, schedule, create, task, jobs, [Symbol.asyncDispose]: close }
 }
 
+/** The task's job starts at its instant, and the loop that follows tasks has not seen it yet. */
+async function startWithoutKeeper({ clock, engine, beat }: Workbench) {
+  await clock.advanceBy(MINUTE)
+  await beat()
+  for (const loop of ['target-resolver', 'job-keeper']) await engine.loops.get(loop)!.runOnce(clock.now())
+}
+
 /** Jumps in time without the seconds in between: nothing runs meanwhile, as in an outage. */
 async function sleepThrough(bench: Workbench, ms: number) {
   await bench.clock.advanceBy(ms)
@@ -139,6 +146,40 @@ describe('a task', () => {
     expect(await s.jobs()).toMatchObject([{ job: before!.job, startAt: new Date(at(60 * MINUTE)) }])
   })
 
+  test('keeps its waiting job held back where the user did that, whatever else of it is changed', async () => {
+    await using made = await stand()
+    const { bench, tasks, create, task, jobs } = made
+    await create({ repeating: { period: { each: 10, unit: 'MINUTES' } }, start: { date: at(MINUTE) } })
+    const [waiting] = await jobs()
+    await bench.jobs.change(bench.caller, waiting!.job, { active: false })
+    await tasks.change(bench.caller, 't1', { name: 'other words', description: 'and more' })
+    await tasks.change(bench.caller, 't1', { request: before => ({ ...before, userNotes: 'changed' }), active: true })
+    expect(await jobs()).toMatchObject([{ job: waiting!.job, status: 'IDLE', startAt: waiting!.startAt }])
+    expect((await jobs())[0]!.request).toMatchObject({ active: false, userNotes: 'changed' })
+    await bench.advance(5 * MINUTE)
+    expect(bench.sent).toEqual([])
+    expect(await task()).toMatchObject({ name: 'other words', executions: 0, skipped: 1 })
+    // Switched off and on, it runs as ever.
+    await tasks.change(bench.caller, 't1', { active: false })
+    await tasks.change(bench.caller, 't1', { active: true })
+    expect((await jobs())[0]!.status).toBe('SCHEDULED')
+  })
+
+  test('that is changed just after its job has started leaves that job alone, and counts it', async () => {
+    await using made = await stand()
+    const { bench, tasks, create, task, jobs } = made
+    bench.device = () => {}
+    await create({ repeating: { period: { each: 10, unit: 'MINUTES' } }, start: { date: at(MINUTE) } })
+    const [first] = await jobs()
+    await startWithoutKeeper(bench)
+    await tasks.change(bench.caller, 't1', { request: before => ({ ...before, userNotes: 'changed' }) })
+    const [next, started] = await jobs()
+    expect(started).toMatchObject({ job: first!.job, status: 'IN_PROGRESS' })
+    expect(next).toMatchObject({ status: 'SCHEDULED', startAt: new Date(at(11 * MINUTE)) })
+    expect(next!.request.userNotes).toBe('changed')
+    expect(await task()).toMatchObject({ executions: 1 })
+  })
+
   test('resolves its target anew at each run', async () => {
     await using s = await stand()
     await s.create({ repeating: { period: { each: 1, unit: 'MINUTES' } } })
@@ -193,6 +234,36 @@ describe('cancelling a task', () => {
     await s.bench.settle()
     expect((await s.task()).state).toBe('CANCELLED')
     expect(await s.jobs()).toMatchObject([{ status: 'CANCELLED', counters: { by_user: 2 } }])
+  })
+
+  test('just after its job has started cancels that job, and leaves nothing of what it had resolved', async () => {
+    await using made = await stand()
+    const { bench, tasks, create, task, jobs } = made
+    bench.device = () => {}
+    await create({ repeating: { period: { each: 10, unit: 'MINUTES' } }, start: { date: at(MINUTE) } })
+    await startWithoutKeeper(bench)
+    expect((await tasks.cancel(bench.caller, 't1')).state).toBe('CANCELLING')
+    await bench.settle()
+    expect(await task()).toMatchObject({ state: 'CANCELLED' })
+    expect(await jobs()).toMatchObject([{ status: 'CANCELLED' }])
+  })
+
+  test('whose job has its target but has not started leaves neither the job nor its operations', async () => {
+    await using made = await stand()
+    const { database, bench, tasks, create } = made
+    await create({ repeating: { period: { each: 10, unit: 'MINUTES' } }, start: { date: at(MINUTE) } })
+    await bench.advance(MINUTE - 1)
+    await bench.clock.advanceBy(1)
+    await bench.engine.loops.get('target-resolver')!.runOnce(bench.clock.now())
+    const rows = async () =>
+      (
+        await database.query<{ count: number }>(sql`
+        select ((select count(*) from operation) + (select count(*) from job) + (select count(*) from job_counter)
+                + (select count(*) from job_counter_delta))::int as count`)
+      )[0]!.count
+    expect(await rows()).toBeGreaterThan(2)
+    await tasks.cancel(bench.caller, 't1')
+    expect(await rows()).toBe(0)
   })
 
   test('a final task refuses every change', async () => {

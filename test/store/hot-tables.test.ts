@@ -33,6 +33,7 @@ const OVER_ALL_PARTITIONS = new Set([
   'job_insight_steps',
   'operation_cancels_any_open',
   'presence_forget_nodes',
+  'targets_take_back',
 ])
 const isOverAll = (name: string) =>
   OVER_ALL_PARTITIONS.has(name) || name.startsWith('closing_') || name.startsWith('verifying_')
