@@ -315,6 +315,18 @@ const variables = {
     wholeNumber(1, 36_500),
     'Deliveries that ended longer ago leave their log, and can no longer be repeated.',
   ),
+  liveStreamsMax: row(
+    'DROVER_LIVE_STREAMS_MAX',
+    '1000',
+    wholeNumber(0, 100_000),
+    'Streams of live events that this process holds open at most.',
+  ),
+  liveStreamsPerOrganizationMax: row(
+    'DROVER_LIVE_STREAMS_PER_ORGANIZATION_MAX',
+    '100',
+    wholeNumber(0, 100_000),
+    'Of those, streams of one organization at most.',
+  ),
   logLevel: row(
     'DROVER_LOG_LEVEL',
     'info',

@@ -50,6 +50,7 @@ import { type NorthParts, registerNorth } from './north/north.ts'
 import { describeInterface } from './openapi.ts'
 import { createServer } from './server.ts'
 import { type Deliveries, openDeliveries } from './service-deliveries.ts'
+import { type Live, openLive } from './service-live.ts'
 import { createMqtt, type Mqtt } from './service-mqtt.ts'
 import type { SouthParts } from './south/parts.ts'
 import { south } from './south/south.ts'
@@ -198,7 +199,10 @@ async function build(
   metrics.countRequests(server)
   const southParts = southOf(parts)
   if (config.roles.includes('north')) {
-    registerNorth(server, await northParts(parts))
+    const live = await openLive(config, parts)
+    atStop(() => live.stop())
+    server.addHook('preClose', async () => live.endStreams())
+    registerNorth(server, await northParts(parts, live))
     await serveConsole(server, CONSOLE_FOLDER)
   }
   if (config.roles.includes('south')) {
@@ -262,7 +266,7 @@ function southOf({ database, clock, log, engine, deviceAccess, connectorFunction
   }
 }
 
-async function northParts(parts: Shared): Promise<NorthParts> {
+async function northParts(parts: Shared, live: Live): Promise<NorthParts> {
   const {
     config,
     database,
@@ -297,12 +301,12 @@ async function northParts(parts: Shared): Promise<NorthParts> {
     const key = seal.newKey()
     return { key, hash: seal.hash(key), sealed: seal.seal(key) }
   }
+  const door = { access, organizations, apiKeys: config.northApiKeys }
   return {
+    ...door,
+    ...live.routes(door),
     database,
     clock,
-    access,
-    organizations,
-    apiKeys: config.northApiKeys,
     audit: createAudit({ database, now }),
     connectorFunctions,
     operationTypes: createOperationTypes({ database, now, closeType, onCommit: engine.wake }),

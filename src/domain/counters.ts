@@ -47,6 +47,14 @@ export function openCounter(status: OperationStatus): Counter {
   return counter
 }
 
+const openCounters = new Set(Object.values(OPEN_COUNTERS))
+const FINAL_COUNTERS = COUNTERS.filter(counter => !openCounters.has(counter))
+
+/** Of counters, or of changes of them: how many operations are over. */
+export function endedOf(counters: Readonly<Counters>): number {
+  return FINAL_COUNTERS.reduce((sum, counter) => sum + counters[counter], 0)
+}
+
 /** Whether a result counts as success. */
 export function isSuccess(result: OperationResult): boolean {
   return result === 'SUCCESSFUL' || result === 'PARTIAL_SUCCESS'

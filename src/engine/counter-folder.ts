@@ -2,7 +2,7 @@
  * Folds counter deltas into the jobs' counters, ends the jobs that have nothing open left, and writes the changes that live
  * events are made of. Any node may fold; what one is folding the others pass over.
  */
-import { summaryOf } from '../domain/counters.ts'
+import { endedOf, summaryOf } from '../domain/counters.ts'
 import { addCounterDeltas, takeCounterDeltas } from '../store/counters.ts'
 import type { Database } from '../store/database.ts'
 import { announceJobChanges, insertJobChanges } from '../store/job-changes.ts'
@@ -28,9 +28,19 @@ export function createCounterFolding(
         now,
       )
       ended = settled.length
+      const changes = new Map(sums.map(sum => [sum.job, sum]))
       await insertJobChanges(
         tx,
-        counters.map(row => ({ job: row.job, revision: row.revision, summary: summaryOf(row) })),
+        counters.map(row => {
+          const { successful, ...change } = changes.get(row.job)!
+          return {
+            job: row.job,
+            revision: row.revision,
+            summary: summaryOf(row),
+            ended: endedOf({ ...change, successful }),
+            successful,
+          }
+        }),
         now,
       )
       await announceJobChanges(tx)

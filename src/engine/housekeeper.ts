@@ -9,13 +9,12 @@ import { forgetDeliveries } from '../store/deliveries.ts'
 import { forgetFiledMessages } from '../store/filed-messages.ts'
 import { forgetFormerEntities } from '../store/former-entities.ts'
 import { forgetIdempotent } from '../store/idempotency.ts'
-import { forgetJobChanges } from '../store/job-changes.ts'
+import { CHANGES_KEPT_MS, forgetJobChanges } from '../store/job-changes.ts'
 import { addMonth, dropMonth, mayDoChores, partitionedMonths, removeJobsBefore } from '../store/months.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-const CHANGES_KEPT_MS = 10 * MINUTE_MS
 const KEYS_KEPT_MS = DAY_MS
 const MESSAGES_KEPT_MS = 30 * DAY_MS
 const JOBS_PER_CHUNK = 1_000

@@ -47,6 +47,18 @@ async function callerOf(
   return apiKeys && typeof key === 'string' && key !== '' ? access.byKey(key) : undefined
 }
 
+/**
+ * Whether the caller of a request that is still being answered would be let in again: the credentials are good, and the user is in
+ * the same organization with the same profile.
+ */
+export async function isStillLetIn(request: FastifyRequest, parts: AuthenticationParts): Promise<boolean> {
+  const present = await callerOf(request, parts)
+  if (present?.email !== request.caller.email || present.profile !== request.caller.profile) return false
+  const { organization } = request.params as { organization?: string }
+  const acting = organization === undefined ? present : await parts.organizations.actingIn(present, organization)
+  return acting.organization === request.caller.organization
+}
+
 /** The hooks of the door, for every route registered after it in the same scope. */
 export function authenticate(app: FastifyInstance, parts: AuthenticationParts): void {
   app.decorateRequest('caller')

@@ -16,6 +16,7 @@ import { devicePresenceRoutes } from './device-presence.ts'
 import { type EntityRoutesParts, entityRoutes } from './entities.ts'
 import { jobInsightRoutes } from './job-insight.ts'
 import { type JobRoutesParts, jobRoutes } from './jobs.ts'
+import { type LiveEventRoutesParts, liveEventRoutes } from './live-events.ts'
 import { operationTypeRoutes } from './operation-types.ts'
 import { operationRoutes } from './operations.ts'
 import { organizationRoutes } from './organizations.ts'
@@ -46,7 +47,8 @@ export interface NorthParts
     ConnectorFunctionRoutesParts,
     PlanRoutesParts,
     WhyRoutesParts,
-    VerifyRoutesParts {
+    VerifyRoutesParts,
+    LiveEventRoutesParts {
   readonly operationTypes: OperationTypes
 }
 
@@ -61,6 +63,7 @@ function nouns(app: FastifyInstance, parts: NorthParts): void {
   bulkRoutes(app, parts)
   devicePresenceRoutes(app, parts)
   jobRoutes(app, parts)
+  liveEventRoutes(app, parts)
   planRoutes(app, parts)
   operationRoutes(app, parts)
   whyRoutes(app, parts)

@@ -87,13 +87,14 @@ export const jobRowFromSql = `job j cross join ${exactCountersSql}`
 
 const insert = statement<unknown, readonly unknown[]>(
   'jobs_insert',
-  `insert into job (job, organization, task, name, user_email, request, status, unresolved, refused, warnings, created_at,
+  `with told as (insert into job_counter_delta (job) select $1::bigint where $3::bigint is null)
+   insert into job (job, organization, task, name, user_email, request, status, unresolved, refused, warnings, created_at,
                     activated_at, started_at, finished_at, start_at, stop_at, ack_timeout_ms, timeout_ms, retries,
                     retries_delay_ms, retry_results)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
 )
 
-/** Stores a new job. */
+/** Stores a new job. The next fold tells of it, unless a task waits with it: that may yet be taken back. */
 export async function insertJob(db: Queryable, job: StoredJob): Promise<void> {
   await db.run(insert, [
     job.job,
@@ -122,14 +123,17 @@ export async function insertJob(db: Queryable, job: StoredJob): Promise<void> {
 
 const update = statement<unknown, readonly unknown[]>(
   'jobs_update',
-  `update job set request = $2, status = $3, unresolved = $4, refused = $5, warnings = $6, activated_at = $7, started_at = $8,
+  `with told as (
+     insert into job_counter_delta (job) select job from job where job = $1 and status is distinct from $3::job_status
+   )
+   update job set request = $2, status = $3, unresolved = $4, refused = $5, warnings = $6, activated_at = $7, started_at = $8,
                   finished_at = $9, start_at = $10, stop_at = $11, places = $12, spread_ms = $13, launch_at = $14,
                   overdue_from = $15, overdue_places = $16, overdue_at = $17, overdue_ms = $18, error_code = $19,
                   error_description = $20, wake_at = $21, resolve_failures = $22
     where job = $1`,
 )
 
-/** Writes a job that was locked by this transaction. */
+/** Writes a job that was locked by this transaction. Where its status changes, the next fold tells of it. */
 export async function updateJob(db: Queryable, job: StoredJob): Promise<void> {
   await db.run(update, [
     job.job,

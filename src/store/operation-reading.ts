@@ -107,3 +107,22 @@ export async function readOperationsAmong(
   const byKey = new Map(rows.map(row => [keyText(row), row]))
   return keys.flatMap(key => byKey.get(keyText(key)) ?? [])
 }
+
+const newestEnded = statement<OperationReading, [number, Date, number]>(
+  'operation_reading_newest_ended',
+  `with k as materialized (
+     select job, partition, entity, true as ended from operation_ended
+      where organization = $1 and ended_at >= $2 order by ended_at desc limit $3
+   )
+   select ${operationReadingColumnsSql} from k ${operationReadingJoinsSql} order by x.ended_at, k.job, k.partition, k.entity`,
+)
+
+/** The operations of an organization that ended last, not before an instant; in the order in which they ended. */
+export function readNewestEnded(
+  db: Queryable,
+  organization: number,
+  since: Date,
+  limit: number,
+): Promise<OperationReading[]> {
+  return db.run(newestEnded, [organization, since, limit])
+}

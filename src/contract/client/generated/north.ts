@@ -288,6 +288,12 @@ export interface Operations {
   "PUT /operation/jobs/{jobId}": { path: { jobId: string }; body: JobChangeBody; answer: JobView }
   /** Cancel a job */
   "DELETE /operation/jobs/{jobId}": { path: { jobId: string }; answer: JobView }
+  /** Follow a job: its changes, and those of a page of its operations, as server-sent events */
+  "GET /operation/jobs/{jobId}/events": { path: { jobId: string }; query?: { /** Whether operations are told, too */ operations?: boolean | undefined; /** Page of the operations that are followed */ start?: number | undefined; /** Operations of that page */ size?: number | undefined }; header?: { /** The id of the last event of a stream that broke off: it is gone on from */ "last-event-id"?: string | undefined }; answer: string }
+  /** Follow all jobs of the caller's organization as server-sent events */
+  "GET /operation/events": { query?: { /** Whether operations are told, too */ operations?: boolean | undefined }; header?: { /** The id of the last event of a stream that broke off: it is gone on from */ "last-event-id"?: string | undefined }; answer: string }
+  /** Follow all jobs of an organization as server-sent events */
+  "GET /operation/organizations/{organization}/events": { path: { organization: string }; query?: { /** Whether operations are told, too */ operations?: boolean | undefined }; header?: { /** The id of the last event of a stream that broke off: it is gone on from */ "last-event-id"?: string | undefined }; answer: string }
   /** Plan a job without running it */
   "POST /operation/jobs/plan": { query?: { /** Restricts a filter or a tag to one entity type */ resourceType?: "entity.device" | "entity.asset" | "entity.commsModule" | "entity.subscription" | "entity.subscriber" | undefined }; body: JobBody; answer: PlanView }
   /** A page of a job's operations, or all of them as CSV */
