@@ -237,5 +237,6 @@ function readName(value: unknown, field: string): Reading<string> {
 type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
 
 function present<T extends object>(members: T): Present<T> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<T>
+  for (const name of Object.keys(members) as (keyof T)[]) if (members[name] === undefined) delete members[name]
+  return members as Present<T>
 }

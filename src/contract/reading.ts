@@ -22,13 +22,21 @@ export function refuse(field: string, reason: string): { ok: false; field: strin
   return { ok: false, field, reason }
 }
 
+const utf8 = new TextDecoder()
+
+/** Bytes as UTF-8, what is none as U+FFFD; without a byte order mark. */
+export function utf8Text(body: string | Uint8Array): string {
+  const text = typeof body === 'string' ? body : utf8.decode(body)
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+}
+
 /**
  * Reads a body as JSON whatever its content type says; bytes are taken as UTF-8, with or without a byte order mark.
  * Fails on an empty body, on text that is not JSON, and on nesting deeper than `MESSAGE_DEPTH_MAX`.
  */
 export function parseJson(body: string | Uint8Array): Reading<unknown> {
-  const text = (typeof body === 'string' ? body : new TextDecoder().decode(body)).replace(/^\uFEFF/, '')
-  if (text.trim() === '') return refuse('', 'the body is empty')
+  const text = utf8Text(body)
+  if (/^\s*$/.test(text)) return refuse('', 'the body is empty')
   if (isDeeperThan(text, MESSAGE_DEPTH_MAX)) return refuse('', `nested deeper than ${MESSAGE_DEPTH_MAX} levels`)
   try {
     return read(JSON.parse(text))
@@ -46,7 +54,7 @@ const UNSTORABLE = /\\u(?:0000|d[89a-f][0-9a-f]{2})/i
  * pairs, which no text in the database can hold, are read as U+FFFD instead of losing the message.
  */
 export function parseDeviceJson(body: string | Uint8Array): Reading<unknown> {
-  const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
+  const text = utf8Text(body)
   const parsed = parseJson(text)
   return parsed.ok && UNSTORABLE.test(text) ? read(storable(parsed.value)) : parsed
 }

@@ -2,7 +2,6 @@
  * Time as an argument: the one source of "now" for everything that moves. Outside tests it is the database's clock, so that all
  * nodes agree; nothing else in the engine asks the machine for the time.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../store/database.ts'
 import { measureDatabaseTime } from '../store/database-time.ts'
 
@@ -15,6 +14,19 @@ export interface Clock {
 
 /** The clock may be corrected meanwhile, so a long sleep looks at it again this often. */
 const longestSleepMs = 10_000
+
+/** The sleep of Node makes an error at every early end, and loops are woken hundreds of times a second. */
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+  })
+}
 
 /** A clock over a source of the present instant in epoch milliseconds: `Date.now`, or the database's time. */
 export function createClock(nowMs: () => number): Clock {
@@ -31,7 +43,7 @@ export function createClock(nowMs: () => number): Clock {
         restMs > 0 && !signal.aborted;
         restMs = at.getTime() - presentMs()
       ) {
-        await sleep(Math.min(Math.ceil(restMs), longestSleepMs), undefined, { signal }).catch(() => {})
+        await sleep(Math.min(Math.ceil(restMs), longestSleepMs), signal)
       }
     },
   }

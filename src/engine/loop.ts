@@ -36,6 +36,8 @@ export interface Loop {
   runOnce(now: Date): Promise<Date | null>
 }
 
+/** Made once: without a reason of its own, each wake-up would make an error with its stack. */
+const WOKEN = new Error('woken')
 const firstPauseMs = 100
 const longestPauseMs = 10_000
 
@@ -114,12 +116,12 @@ export function createLoop({
     },
     async stop() {
       current?.stopping.abort()
-      sleeping?.abort()
+      sleeping?.abort(WOKEN)
       await current?.ended
     },
     wake() {
       woken = true
-      sleeping?.abort()
+      sleeping?.abort(WOKEN)
     },
     runOnce: now => runInTurn(() => now, new AbortController().signal),
   }

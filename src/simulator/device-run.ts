@@ -73,8 +73,10 @@ export function createDevices(fleet: {
     const variableList = operation.outcome?.variableList
     const message = writeAnswer(plan, answer, { id, name, deviceId, variableList }, Date.now())
     if (answer.copies > 1) counters.duplicated++
-    const copies = Array.from({ length: answer.copies }, () => send(message, answer.kind))
-    for (const delivery of await Promise.all(copies)) {
+    const copies = [send(message, answer.kind)]
+    while (copies.length < answer.copies) copies.push(send(message, answer.kind))
+    for (const copy of copies) {
+      const delivery = await copy
       counters[delivery === 'delivered' ? COUNTED[answer.kind] : delivery]++
       note(operation, { what: 'answered', kind: answer.kind, delivery })
     }

@@ -143,7 +143,13 @@ export function openMqttSession(options: MqttSessionOptions): MqttSession {
   }
 
   function send(packet: Packet): void {
-    if (socket?.writable) socket.write(generate(packet))
+    if (!socket?.writable) return
+    // What is said in one go leaves in one go: the acknowledgement of a request, and the first answer to it.
+    if (socket.writableCorked === 0) {
+      socket.cork()
+      queueMicrotask(uncork.bind(undefined, socket))
+    }
+    socket.write(generate(packet))
   }
 
   function nextId(): number {
@@ -179,6 +185,10 @@ export function openMqttSession(options: MqttSessionOptions): MqttSession {
       goDown()
     },
   }
+}
+
+function uncork(socket: Socket): void {
+  socket.uncork()
 }
 
 function openSocket(broker: URL): Socket {

@@ -7,7 +7,7 @@ import { parseDeviceResponse } from '../contract/device.ts'
 import type { DeviceTopicKind } from '../contract/device-addresses.ts'
 import { readCollectDmm, readCollectIot } from '../contract/device-collect.ts'
 import { reportIn } from '../contract/device-exchange.ts'
-import { parseDeviceJson, type Reading } from '../contract/reading.ts'
+import { parseDeviceJson, type Reading, utf8Text } from '../contract/reading.ts'
 import { DroverError, type ErrorKind } from '../domain/errors.ts'
 import { takeOwnMessage } from './own-messages.ts'
 import type { SouthDevice, SouthParts } from './parts.ts'
@@ -72,7 +72,7 @@ export function mqttMessageTaker(parts: SouthParts): (message: MqttMessage, sign
 
   /** A response as it stands in the contract, else as a function of the organization reads it. */
   async function takeResponse(device: SouthDevice, payload: Uint8Array): Promise<void> {
-    const text = new TextDecoder().decode(payload)
+    const text = utf8Text(payload)
     const reading = parseDeviceResponse(text)
     if (reading.ok) {
       const { organization, deviceId, partition, entity } = device
