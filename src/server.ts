@@ -91,6 +91,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
 
   server.addHook('preClose', async () => {
     stopping = true
+    // A connection that is kept alive is not idle for long: without this the last would be cut, ten seconds later.
+    server.server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))
+    server.server.keepAliveTimeout = 1
     setTimeout(() => server.server.closeAllConnections(), options.drainMs ?? 10_000).unref()
   })
   server.addHook('onRequest', async (request, reply) => {

@@ -9,7 +9,7 @@ import type { Surroundings } from './surroundings.ts'
 import { count, share } from './values.ts'
 
 /** Runs another entry with the same streams; signals reach it as they come. Answers how it ended. */
-async function become(
+export async function become(
   name: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv,

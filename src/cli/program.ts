@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import about from '../../package.json' with { type: 'json' }
 import { endOf } from './command.ts'
 import { completionCommand } from './completion.ts'
+import { backupCommand, pruneCommand, restoreCommand } from './data.ts'
 import { deliveriesCommand } from './deliveries.ts'
 import { devicesCommand } from './devices.ts'
 import { EXIT, EXIT_MEANINGS, type ExitName, exitOf } from './exit-codes.ts'
@@ -31,6 +32,9 @@ const COMMANDS = [
   searchCommand,
   deliveriesCommand,
   verifyCommand,
+  backupCommand,
+  restoreCommand,
+  pruneCommand,
   completionCommand,
 ]
 

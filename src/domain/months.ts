@@ -17,3 +17,10 @@ export function monthOf(at: Date, away = 0): Month {
   const name = `${startsAt.getUTCFullYear()}_${String(startsAt.getUTCMonth() + 1).padStart(2, '0')}`
   return { name, startsAt, from: firstNumberAt(startsAt.getTime()), to: firstNumberAt(endsAt) }
 }
+
+/** The month of a name such as `2026_11`. Throws where it is none. */
+export function monthNamed(name: string): Month {
+  const [, year, month] = /^(\d{4})_(0[1-9]|1[0-2])$/.exec(name) ?? []
+  if (year === undefined) throw new RangeError(`${name} is no month`)
+  return monthOf(new Date(Date.UTC(Number(year), Number(month) - 1)))
+}

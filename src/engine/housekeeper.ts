@@ -3,14 +3,13 @@
  * anything that is open.
  */
 import { monthOf } from '../domain/months.ts'
-import { forgetAudit } from '../store/audit.ts'
 import type { Database } from '../store/database.ts'
 import { forgetDeliveries } from '../store/deliveries.ts'
 import { forgetFiledMessages } from '../store/filed-messages.ts'
-import { forgetFormerEntities } from '../store/former-entities.ts'
 import { forgetIdempotent } from '../store/idempotency.ts'
 import { CHANGES_KEPT_MS, forgetJobChanges } from '../store/job-changes.ts'
-import { addMonth, dropMonth, mayDoChores, partitionedMonths, removeJobsBefore } from '../store/months.ts'
+import { addMonth, mayDoChores, partitionedMonths } from '../store/months.ts'
+import { letGoBefore } from './retention.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -18,7 +17,6 @@ const DAY_MS = 24 * HOUR_MS
 const KEYS_KEPT_MS = DAY_MS
 const MESSAGES_KEPT_MS = 30 * DAY_MS
 const JOBS_PER_CHUNK = 1_000
-const ENTITIES_PER_CHUNK = 5_000
 const DELIVERIES_PER_CHUNK = 10_000
 /** How many months beside the present one are ready before they come. */
 const MONTHS_AHEAD = 2
@@ -44,15 +42,6 @@ export function createHousekeeping(
   database: Database,
   { retentionMonths, deliveryRetentionMs }: Retention,
 ): (now: Date) => Promise<Date> {
-  async function letGo(now: Date): Promise<void> {
-    if (retentionMonths === null) return
-    const first = monthOf(now, -retentionMonths)
-    for (const name of await partitionedMonths(database)) if (name < first.name) await dropMonth(database, name)
-    await removeJobsBefore(database, first.from, JOBS_PER_CHUNK)
-    await forgetAudit(database, first.startsAt)
-    await forgetFormerEntities(database, first.startsAt, ENTITIES_PER_CHUNK)
-  }
-
   return async now => {
     const before = (ms: number) => new Date(now.getTime() - ms)
     const mine = await database.transaction(async tx => {
@@ -65,7 +54,7 @@ export function createHousekeeping(
     })
     if (mine) {
       await readyMonths(database, now)
-      await letGo(now)
+      if (retentionMonths !== null) await letGoBefore(database, monthOf(now, -retentionMonths), JOBS_PER_CHUNK)
     }
     return new Date(now.getTime() + MINUTE_MS)
   }

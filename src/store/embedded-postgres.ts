@@ -5,8 +5,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { type Cluster, databaseName, openCluster } from './postgres-cluster.ts'
-import { adoptPostmaster, freePort, launchPostmaster, type Postmaster, stopPostmaster, urlOf } from './postmaster.ts'
+import { type Cluster, databaseName, hasCluster, openCluster } from './postgres-cluster.ts'
+import {
+  adoptPostmaster,
+  answeringPort,
+  freePort,
+  launchPostmaster,
+  type Postmaster,
+  stopPostmaster,
+  urlOf,
+} from './postmaster.ts'
 
 export interface EmbeddedPostgresOptions {
   /** The data folder, which the caller holds alone. */
@@ -43,6 +51,17 @@ async function createDatabase(cluster: Cluster, port: number): Promise<void> {
   } finally {
     await client.end()
   }
+}
+
+/**
+ * The address of a data folder's database where it is running, whoever runs it; null where it is not. Fails where the folder has no
+ * database, and makes none.
+ */
+export async function runningEmbeddedUrl(dataDir: string, log: Logger): Promise<string | null> {
+  if (!(await hasCluster(dataDir))) throw new Error(`There is no database in ${dataDir}`)
+  const cluster = await openCluster(dataDir, log)
+  const port = await answeringPort(cluster)
+  return port === null ? null : urlOf(cluster, port, databaseName)
 }
 
 /** Starts or adopts the database of a data folder, made the first time. Fails with a clear word when it cannot. */

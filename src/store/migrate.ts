@@ -14,6 +14,8 @@ export interface MigrateOptions {
   log: Logger
   /** Where the files `NNNN_name.sql` lie; those of this build unless told. */
   folder?: string
+  /** At most so many of them, from the first: all unless told. */
+  count?: number
 }
 
 interface MigrationFile {
@@ -28,6 +30,25 @@ const lockNumber = 376837
 const lockTimeoutMs = 120_000
 const table = 'schema_migration'
 const checksumTable = 'schema_migration_checksum'
+
+/** The tables in which is written what has run: each database's own, never copied. */
+export const MIGRATION_TABLES = [table, checksumTable]
+
+/** What has run in a database, in order; nothing where there is no schema. */
+export async function appliedMigrations(client: pg.Client): Promise<{ name: string; sha256: string }[]> {
+  const { rows } = await client.query<{ found: boolean }>(`select to_regclass($1) is not null as found`, [
+    checksumTable,
+  ])
+  if (!rows[0]?.found) return []
+  return (
+    await client.query<{ name: string; sha256: string }>(`select name, sha256 from ${checksumTable} order by name`)
+  ).rows
+}
+
+/** What this build would run, in order. */
+export async function ownMigrations(folder = ownFolder): Promise<{ name: string; sha256: string }[]> {
+  return (await readMigrations(folder)).map(({ name, sha256 }) => ({ name, sha256 }))
+}
 
 async function readMigrations(folder: string): Promise<MigrationFile[]> {
   const names = (await readdir(folder)).filter(name => /^\d{4}_.+\.sql$/.test(name)).sort()
@@ -81,7 +102,7 @@ async function refuseStrangers(client: pg.Client, files: readonly MigrationFile[
  * Runs the migrations that the database lacks, in one transaction, and answers their names. Whoever comes second waits, at most two
  * minutes, and finds nothing left to do.
  */
-export async function migrate({ url, log, folder = ownFolder }: MigrateOptions): Promise<string[]> {
+export async function migrate({ url, log, folder = ownFolder, count }: MigrateOptions): Promise<string[]> {
   const files = await readMigrations(folder)
   const client = new pg.Client({
     connectionString: url,
@@ -103,6 +124,7 @@ export async function migrate({ url, log, folder = ownFolder }: MigrateOptions):
       direction: 'up',
       migrationsTable: table,
       noLock: true,
+      ...(count !== undefined && { count }),
       singleTransaction: true,
       logger: {
         debug: log.debug.bind(log),

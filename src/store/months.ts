@@ -62,27 +62,52 @@ async function underLock(database: Database, change: (tx: Transaction) => Promis
   }
 }
 
-const removeJobs = statement<unknown, [bigint, number]>(
+const openJobs = statement<{ open: boolean }, [bigint, bigint]>(
+  'months_open_jobs',
+  `select exists (select from job where job >= $1 and job < $2
+      and status in ('IN_PROGRESS', 'PAUSED', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE')) as open`,
+)
+
+/** Whether a job of the month runs: what has ended of it is still counted. */
+export async function hasRunningJobs(db: Queryable, { from, to }: Month): Promise<boolean> {
+  return (await db.run(openJobs, [from, to]))[0]!.open
+}
+
+/** Numbers of jobs: `from` included, `to` excluded. */
+export interface JobRange {
+  readonly from: bigint
+  readonly to: bigint
+}
+
+const removeJobs = statement<{ count: number }, [bigint, bigint, number]>(
   'months_remove_jobs',
   `with gone as (
      delete from job where job = any(array(
        select j.job from job j
-        where j.job < $1 and j.status in ('FINISHED', 'FINISHED_WITH_ERRORS', 'CANCELLED', 'TIMEOUT_CANCELLED')
-        limit $2 for update skip locked))
+        where j.job >= $1 and j.job < $2 and j.status in ('FINISHED', 'FINISHED_WITH_ERRORS', 'CANCELLED', 'TIMEOUT_CANCELLED')
+        limit $3 for update skip locked))
      returning job
-   ), counters as (delete from job_counter c using gone g where c.job = g.job)
-   delete from job_counter_delta d using gone g where d.job = g.job`,
-)
-const oldJobs = statement<{ count: number }, [bigint]>(
-  'months_count_old_jobs',
-  `select count(*)::int as count from job
-    where job < $1 and status in ('FINISHED', 'FINISHED_WITH_ERRORS', 'CANCELLED', 'TIMEOUT_CANCELLED')`,
+   ), counters as (delete from job_counter c using gone g where c.job = g.job
+   ), deltas as (delete from job_counter_delta d using gone g where d.job = g.job
+   ), told as (delete from delivery d using gone g where d.job = g.job
+   ), rest as (delete from operation_ended_rest e using gone g where e.job = g.job)
+   select count(*)::int as count from gone`,
 )
 
-/** Removes ended jobs numbered before a bound, a chunk at a time; answers how many are left. */
-export async function removeJobsBefore(db: Queryable, bound: bigint, chunk: number): Promise<number> {
-  await db.run(removeJobs, [bound, chunk])
-  return (await db.run(oldJobs, [bound]))[0]?.count ?? 0
+/** Removes ended jobs of a range, at most `limit`, with all that was counted and told of them; answers how many went. */
+export async function removeJobsOf(db: Queryable, { from, to }: JobRange, limit: number): Promise<number> {
+  return (await db.run(removeJobs, [from, to, limit]))[0]!.count
+}
+
+const endedJobs = statement<{ count: number }, [bigint, bigint]>(
+  'months_count_ended_jobs',
+  `select count(*)::int as count from job
+    where job >= $1 and job < $2 and status in ('FINISHED', 'FINISHED_WITH_ERRORS', 'CANCELLED', 'TIMEOUT_CANCELLED')`,
+)
+
+/** How many ended jobs a range has. */
+export async function countEndedJobs(db: Queryable, { from, to }: JobRange): Promise<number> {
+  return (await db.run(endedJobs, [from, to]))[0]!.count
 }
 
 const tryTurn = statement<{ taken: boolean }, []>(

@@ -118,6 +118,11 @@ async function initialise(cluster: Cluster, home: string): Promise<void> {
   await rename(unfinished, cluster.folder)
 }
 
+/** Whether a data folder has a database already. */
+export function hasCluster(dataDir: string): Promise<boolean> {
+  return exists(path.join(dataDir, 'postgres', 'data'))
+}
+
 /**
  * Opens the database files of a data folder, making them the first time. Fails with a clear word when they cannot be reached or
  * were written by another major version.

@@ -78,6 +78,13 @@ async function whenGone(pid: number): Promise<void> {
   while (isAlive(pid)) await sleep(glanceMs * 4, undefined, { ref: false })
 }
 
+/** Where the server of these files answers at this moment; null where none does. It is not adopted: another process looks after it. */
+export async function answeringPort(cluster: Cluster): Promise<number | null> {
+  const lines = (await readFile(path.join(cluster.folder, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
+  const port = Number(lines[3])
+  return port > 0 && (await answers(cluster, port)) ? port : null
+}
+
 /** The server that an earlier process left running, or null. One that does not answer in time is stopped. */
 export async function adoptPostmaster(cluster: Cluster, log: Logger): Promise<Postmaster | null> {
   const pidFile = path.join(cluster.folder, 'postmaster.pid')

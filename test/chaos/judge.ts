@@ -167,7 +167,9 @@ function judgeOperation(
     wrong.push(`5: ${operationId} of ${name} had ${attempts.current} of ${attempts.total} attempts`)
   if (executions > 1) wrong.push(`4: ${operationId} of ${name} was done ${executions} times`)
   if (taken.length > 0 && status !== 'FINISHED' && status !== 'FINISHED_OUT_OF_TIME') {
-    wrong.push(`6: the answer to ${operationId} of ${name} was taken, and it is ${status}`)
+    wrong.push(
+      `6: the answer to ${operationId} of ${name} was taken (${flow}, ${taken.map(clock).join(' ')}), and it is ${status}`,
+    )
   }
   // What was handed to a device that asks, and not heard of, is offered again.
   const offeredAgain = receivedAt.filter(
@@ -178,10 +180,15 @@ function judgeOperation(
     !faults.some(fault => reaches(fault, receivedAt))
   ) {
     wrong.push(
-      `4: ${operationId} of ${name} came ${receivedAt.length} times in ${attempts.current} attempts, and nothing had happened`,
+      `4: ${operationId} of ${name} came ${receivedAt.length} times in ${attempts.current} attempts, and nothing had happened (${flow}, ${receivedAt.map(clock).join(' ')})`,
     )
   }
   return wrong
+}
+
+/** An instant as the log of a run writes it. */
+function clock(at: number): string {
+  return new Date(at).toISOString().slice(11, 23)
 }
 
 function reaches({ fromMs, toMs }: DoneFault, receivedAt: readonly number[]): boolean {

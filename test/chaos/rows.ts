@@ -37,14 +37,16 @@ export async function judgeRowsAtTheEnd(client: Client, stories: readonly Story[
     'select count(*) from operation_ended e join job j on j.job = e.job where e.attempt > j.retries + 1',
   )
   // A late answer dates the end anew, after the slot was free again.
-  await none(
-    '4: operations of one name on one entity that overlap',
-    `select count(*) from (
-       select e.status, e.ended_at, lead(e.started_at) over (partition by e.partition, e.entity, j.name order by e.started_at) as next
-         from operation_ended e join job j on j.job = e.job where e.started_at is not null) x
-      where x.status <> 'FINISHED_OUT_OF_TIME' and x.next < x.ended_at - make_interval(secs => $1)`,
+  const { rows: overlapping } = await client.query(
+    `select * from (
+       select to_hex(e.job) as job, to_hex(e.entity) as entity, j.name, e.status, e.result, e.attempt, e.started_at, e.ended_at,
+              lead(to_hex(e.job)) over w as next, lead(e.started_at) over w as next_started_at
+         from operation_ended e join job j on j.job = e.job where e.started_at is not null
+       window w as (partition by e.partition, e.entity, j.name order by e.started_at)) x
+      where x.status <> 'FINISHED_OUT_OF_TIME' and x.next_started_at < x.ended_at - make_interval(secs => $1)`,
     [CLOCK_MS / 1_000],
   )
+  for (const row of overlapping) wrong.push(`4: operations of one name on one entity overlap: ${JSON.stringify(row)}`)
   for (const { id, kind, closed } of stories) {
     for (const { why, from, to } of closed) {
       await none(

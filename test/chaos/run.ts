@@ -204,6 +204,8 @@ async function stopNodes({ nodes }: World): Promise<string[]> {
   await Promise.all(nodes.map(node => node.stop(STOP_GRACE_MS)))
   return nodes.flatMap(({ name, deaths, stops }) => [
     ...deaths.map(death => `6: ${death}`),
-    ...stops.filter(code => code !== 0).map(code => `6: ${name} was stopped in order and ended with ${code}`),
+    ...stops
+      .filter(code => code !== 0)
+      .map(code => `6: ${name} was stopped in order and ended with ${code ?? 'SIGKILL, since it took too long'}`),
   ])
 }

@@ -38,6 +38,59 @@ test('with a retention old months go as a whole, and younger ones stay', async (
   await close()
 })
 
+async function jobAt(
+  database: Awaited<ReturnType<typeof createTestDatabase>>['database'],
+  instant: Date,
+  status: string,
+) {
+  const job = firstNumberAt(instant.getTime())
+  await database.query(sql`insert into organization (name, created_at) values ('o', ${instant}) on conflict do nothing`)
+  await database.query(sql`
+    insert into job (job, organization, name, user_email, request, status, created_at, timeout_ms)
+    select ${job}, organization, 'REBOOT', 'a@b', '{}', ${status}::job_status, ${instant}, 1 from organization`)
+  await database.query(sql`insert into job_counter (job, successful) values (${job}, 1)`)
+  await database.query(sql`
+    insert into delivery (delivery, organization, job, channel, event, receiver, host, body, complete, state, created_at, opened_at)
+    select gen_random_uuid(), organization, ${job}, 'callback', 'jobFinished', '', '', '', true, 'DELIVERED', ${instant}, ${instant}
+      from organization`)
+  await endedIn(database, instant)
+}
+
+const left = async (database: Awaited<ReturnType<typeof createTestDatabase>>['database']) =>
+  (
+    await database.query<{ jobs: number; counters: number; deliveries: number; operations: number }>(sql`
+      select (select count(*)::int from job) as jobs, (select count(*)::int from job_counter) as counters,
+             (select count(*)::int from delivery) as deliveries, (select count(*)::int from operation_ended) as operations`)
+  )[0]
+
+test('with a month go its jobs, their counters and what was told of them', async () => {
+  const { database, close } = await createTestDatabase()
+  await readyMonths(database, at('2026-01-15T00:00:00Z'))
+  await jobAt(database, at('2026-01-15T00:00:00Z'), 'FINISHED')
+  await jobAt(database, at('2026-03-15T00:00:00Z'), 'CANCELLED')
+  await createHousekeeping(database, { retentionMonths: 1, deliveryRetentionMs: 1e12 })(at('2026-04-01T00:00:00Z'))
+  expect(await left(database)).toEqual({ jobs: 1, counters: 1, deliveries: 1, operations: 1 })
+  await close()
+})
+
+test('a month in which a job still runs stays whole until that has ended, and holds up no other month', async () => {
+  const { database, close } = await createTestDatabase()
+  await readyMonths(database, at('2026-01-15T00:00:00Z'))
+  await jobAt(database, at('2026-01-15T00:00:00Z'), 'FINISHED')
+  await jobAt(database, at('2026-02-14T00:00:00Z'), 'FINISHED')
+  await jobAt(database, at('2026-02-15T00:00:00Z'), 'PAUSED')
+  await jobAt(database, at('2026-03-15T00:00:00Z'), 'FINISHED')
+  const turn = createHousekeeping(database, { retentionMonths: 1, deliveryRetentionMs: 1e12 })
+  await turn(at('2026-05-01T00:00:00Z'))
+  expect(await partitionedMonths(database)).toEqual(['2026_02', '2026_05', '2026_06', '2026_07'])
+  expect(await left(database)).toEqual({ jobs: 2, counters: 2, deliveries: 2, operations: 2 })
+  await database.query(sql`update job set status = 'CANCELLED' where status = 'PAUSED'`)
+  await turn(at('2026-05-01T00:01:00Z'))
+  expect(await partitionedMonths(database)).toEqual(['2026_05', '2026_06', '2026_07'])
+  expect(await left(database)).toEqual({ jobs: 0, counters: 0, deliveries: 0, operations: 0 })
+  await close()
+})
+
 test('without a retention nothing that ended is ever let go', async () => {
   const { database, close } = await createTestDatabase()
   await readyMonths(database, at('2020-01-15T00:00:00Z'))

@@ -1,0 +1,73 @@
+/**
+ * Lets what is older than a month go: ended operations a month at a time, whole, and the jobs that they were of. Refuses to touch what
+ * still runs: a month in which a job runs stays until it has ended.
+ */
+import { type Month, monthNamed } from '../domain/months.ts'
+import { forgetAudit } from '../store/audit.ts'
+import type { Database } from '../store/database.ts'
+import { forgetFormerEntities } from '../store/former-entities.ts'
+import {
+  countEndedJobs,
+  dropMonth,
+  hasRunningJobs,
+  type JobRange,
+  partitionedMonths,
+  removeJobsOf,
+} from '../store/months.ts'
+
+const ENTITIES_PER_CHUNK = 5_000
+
+/** What is older than a month, and may go. */
+export interface Outdated {
+  /** names of months of ended operations, in order */
+  readonly months: readonly string[]
+  /** older months in which a job still runs */
+  readonly kept: readonly string[]
+  readonly jobs: number
+}
+
+/** Finds what may go before a month; changes nothing. */
+export async function findOutdated(database: Database, before: Month): Promise<Outdated> {
+  const older = (await partitionedMonths(database)).filter(name => name < before.name)
+  const kept: string[] = []
+  for (const name of older) if (await hasRunningJobs(database, monthNamed(name))) kept.push(name)
+  let jobs = 0
+  for (const range of rangesWithout(kept, before)) jobs += await countEndedJobs(database, range)
+  return { months: older.filter(name => !kept.includes(name)), kept, jobs }
+}
+
+/** What went. */
+export interface LetGo {
+  readonly months: readonly string[]
+  readonly jobs: number
+  /** whether more would go at another call: jobs beyond the chunk, or months whose lock did not come in time */
+  readonly more: boolean
+}
+
+/** Lets go what may: every month, and at most `chunk` jobs. */
+export async function letGoBefore(database: Database, before: Month, chunk: number): Promise<LetGo> {
+  const { months, kept } = await findOutdated(database, before)
+  const gone: string[] = []
+  for (const name of months) if (await dropMonth(database, name)) gone.push(name)
+  // A job stays for as long as operations of it can be found.
+  const staying = [...kept, ...months.filter(name => !gone.includes(name))]
+  let jobs = 0
+  for (const range of rangesWithout(staying, before)) {
+    if (jobs < chunk) jobs += await removeJobsOf(database, range, chunk - jobs)
+  }
+  await forgetAudit(database, before.startsAt)
+  await forgetFormerEntities(database, before.startsAt, ENTITIES_PER_CHUNK)
+  return { months: gone, jobs, more: jobs === chunk || gone.length < months.length }
+}
+
+/** Numbers of jobs before a month, without those of some older months. */
+function rangesWithout(names: readonly string[], before: Month): JobRange[] {
+  const ranges: JobRange[] = []
+  let from = 0n
+  for (const month of names.toSorted().map(monthNamed)) {
+    if (month.from > from) ranges.push({ from, to: month.from })
+    from = month.to
+  }
+  if (before.from > from) ranges.push({ from, to: before.from })
+  return ranges
+}
