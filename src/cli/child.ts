@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { serviceNode } from './entries.ts'
 
 export interface Child {
   readonly process: ChildProcess
@@ -13,14 +14,14 @@ export interface Child {
 
 const KEPT_LINES = 50
 
-/** Starts a script of this package on the same Node. What it writes to standard error is shown when it fails. */
+/** Starts a script of this package on a Node that can run it. What it writes to standard error is shown when it fails. */
 export function startChild(
   script: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
   nodeFlags: readonly string[] = [],
 ): Child {
-  const child = spawn(process.execPath, [...nodeFlags, script, ...args], {
+  const child = spawn(serviceNode(), [...nodeFlags, script, ...args], {
     env: { ...process.env, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import type { Command } from 'commander'
 import { command } from './command.ts'
 import { runDemo } from './demo.ts'
-import { entry, SIMULATOR_FLAGS } from './entries.ts'
+import { entry, SIMULATOR_FLAGS, serviceNode } from './entries.ts'
 import { CommandFailed, EXIT, type ExitName } from './exit-codes.ts'
 import type { Surroundings } from './surroundings.ts'
 import { count, share } from './values.ts'
@@ -15,7 +15,7 @@ export async function become(
   env: NodeJS.ProcessEnv,
   flags: readonly string[] = [],
 ): Promise<ExitName> {
-  const child = spawn(process.execPath, [...flags, entry(name), ...args], { stdio: 'inherit', env })
+  const child = spawn(serviceNode(), [...flags, entry(name), ...args], { stdio: 'inherit', env })
   // A terminal interrupts the whole group; what only reaches this process is passed on.
   const pass = (signal: NodeJS.Signals) => child.kill(signal)
   const stay = () => {}
