@@ -33,7 +33,7 @@ export function devices(name: string, flow: Flow, least: number, fleet = 5_000):
 }
 
 async function measure(service: BenchService, flow: Flow, fleet: number, children: Child[]): Promise<Figures> {
-  const simulator = await bringUp(service, flow, fleet, children)
+  const { simulator } = await bringUp(service, flow, fleet, children)
   // A fleet that has just been provisioned has no statistics yet; autovacuum would come in a minute.
   const database = new pg.Client(service.postgres.url)
   await database.connect()
@@ -60,12 +60,14 @@ async function measure(service: BenchService, flow: Flow, fleet: number, childre
   }
 }
 
-async function bringUp(
+/** Provisions a fleet of one flow, then connects it; answers its process and how long the connecting took. */
+export async function bringUp(
   { client, apiKey, mqtt }: BenchService,
   flow: Flow,
   fleet: number,
   children: Child[],
-): Promise<Child> {
+  options: readonly string[] = [],
+): Promise<{ simulator: Child; connectMs: number }> {
   const common = [
     '--api-key',
     apiKey,
@@ -77,6 +79,7 @@ async function bringUp(
     String(fleet),
     '--flows',
     `${flow}=1`,
+    ...options,
   ]
   const simulator = startChild(
     source('simulator/main.ts'),
@@ -101,9 +104,10 @@ async function bringUp(
     query: { action: 'CREATE', flattened: true },
     body: listed as { entities: Record<string, unknown>[] },
   })
+  const goesAt = performance.now()
   simulator.process.stdin?.write('go\n')
   await simulator.line(line => 'ready' in line, 120_000)
-  return simulator
+  return { simulator, connectMs: performance.now() - goesAt }
 }
 
 async function runJob({ client }: BenchService, fleet: number): Promise<void> {
