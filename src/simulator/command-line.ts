@@ -1,7 +1,7 @@
 /**
  * The options of `npm run simulate`, as commander reads them. Their defaults and bounds are the fleet's.
  */
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { type Latency, parseLatency } from './latency.ts'
 import { FLEET_DEFAULTS as D, type FleetRequest, type FlowWeights, parseFlows } from './options.ts'
 
@@ -58,12 +58,12 @@ export function readCommandLine(argv: readonly string[]): { request: FleetReques
 function declareOptions(): Command {
   return new Command('simulate')
     .description('Plays a fleet of devices that speak to the service as real ones do. Prints one JSON object a line.')
-    .option('--url <url>', `the service's address (default: ${D.url})`)
+    .addOption(new Option('--url <url>', `the service's address (default: ${D.url})`).env('DROVER_URL'))
     .option('--mqtt <url>', `the broker's address (default: ${D.mqtt})`)
-    .requiredOption(
-      '--api-key <key>',
-      'a key of the organization, which serves every device',
-      process.env.DROVER_API_KEY,
+    .addOption(
+      new Option('--api-key <key>', 'a key of the organization, which serves every device')
+        .env('DROVER_API_KEY')
+        .makeOptionMandatory(),
     )
     .option('--devices <n>', `how many (default: ${D.devices})`, Number)
     .option('--flows <flow=weight,...>', 'of mqtt, http-sync, http-async and pull (default: one of each)', parseFlows)

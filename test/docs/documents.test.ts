@@ -45,8 +45,6 @@ describe.each(withCommands)('%s', name => {
       cwd: root,
       timeoutMs: 90_000,
       env: {
-        DROVER: url,
-        KEY: apiKey,
         DROVER_URL: url,
         DROVER_API_KEY: apiKey,
         MQTT: mqtt,
