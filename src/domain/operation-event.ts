@@ -73,8 +73,9 @@ function retriesLeft(state: OperationState, rules: OperationRules): boolean {
   return !state.jobClosing && state.attempt <= rules.retries
 }
 
+/** Whether a result causes a retry. A time-out does whatever the request lists. Serves: operationParameters. */
 function listed(result: OperationResult, rules: OperationRules): boolean {
-  return rules.retryResults.has(result) && !NEVER_RETRIED.has(result)
+  return (result === 'ERROR_TIMEOUT' || rules.retryResults.has(result)) && !NEVER_RETRIED.has(result)
 }
 
 /** Names a device's word; `undefined` where the operation was never launched, so that nothing can be an answer. */

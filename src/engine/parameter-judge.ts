@@ -172,7 +172,12 @@ function contextOf(errors: readonly ErrorObject[]): ErrorContext[] {
   const names = error.instancePath.split('/').slice(1)
   const path = names.map(name => name.replaceAll('~1', '/').replaceAll('~0', '~'))
   const value = reasonOf(error)
-  return membersOf(error).map(more => ({ name: ['job.request.parameters', ...path, ...more].join('.'), value }))
+  return membersOf(error).map(more => ({ name: fieldOf([...path, ...more]), value }))
+}
+
+/** A field as the client would write it: `job.request.parameters.list[0].name`. */
+function fieldOf(path: readonly string[]): string {
+  return path.reduce((at, name) => (/^\d+$/.test(name) ? `${at}[${name}]` : `${at}.${name}`), 'job.request.parameters')
 }
 
 /** The members that an error is about, beyond its own path: all that are unknown, the one that is missing. */

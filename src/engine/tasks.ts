@@ -30,10 +30,13 @@ export interface TasksParts extends JobJudgingParts {
 }
 
 export interface Tasks {
-  /** Creates a task and its first waiting job. Throws a DroverError for everything a client can mend. */
-  create(caller: Caller, asked: TaskRequest): Promise<TaskRow>
-  /** Changes what comes: the waiting job moves, its id kept; running ones stay as they are. */
-  change(caller: Caller, id: string, change: TaskChange): Promise<TaskRow>
+  /**
+   * Creates a task and its first waiting job. Throws a DroverError for everything a client can mend. `at` is the instant at which
+   * the request was read: a start that was left out is that one, and must not be past already.
+   */
+  create(caller: Caller, asked: TaskRequest, at?: Date): Promise<TaskRow>
+  /** Changes what comes, as read `at` an instant: the waiting job moves, its id kept; running ones stay as they are. */
+  change(caller: Caller, id: string, change: TaskChange, at?: Date): Promise<TaskRow>
   /** Cancels a task: the waiting job goes as if never made, running ones are cancelled. */
   cancel(caller: Caller, id: string): Promise<TaskRow>
 }
@@ -91,8 +94,7 @@ export function createTasks(parts: TasksParts): Tasks {
   }
 
   return {
-    async create(caller, asked) {
-      const at = now()
+    async create(caller, asked, at = now()) {
       const task = await database.transaction(async tx => {
         const made: TaskRow = {
           task: nextNumber(),
@@ -125,8 +127,7 @@ export function createTasks(parts: TasksParts): Tasks {
       return task
     },
 
-    async change(caller, id, { active, schedule, request, ...words }) {
-      const at = now()
+    async change(caller, id, { active, schedule, request, ...words }, at = now()) {
       const task = await database.transaction(async tx => {
         const found = await locked(tx, caller, id)
         found.state = decideTaskOrRefuse(found.state, 'change')

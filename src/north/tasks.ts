@@ -52,8 +52,9 @@ export function taskRoutes(app: FastifyInstance, { database, tasks, rules, now }
     async (request, reply) => {
       mustExecute(request)
       const resourceType = readTargetQuery(request.query)
-      const asked = parseTaskBody(request.body, rules, { now: now().getTime(), resourceType })
-      const task = taskView(await tasks.create(request.caller, asked))
+      const at = now()
+      const asked = parseTaskBody(request.body, rules, { now: at.getTime(), resourceType })
+      const task = taskView(await tasks.create(request.caller, asked, at))
       const location = `${request.url.split('?')[0]}/${encodeURIComponent(task.id)}`
       return reply.status(201).header('location', location).send({ task })
     },
@@ -79,8 +80,9 @@ export function taskRoutes(app: FastifyInstance, { database, tasks, rules, now }
     },
     async request => {
       mustExecute(request)
-      const change = parseTaskChange(request.body, rules, now().getTime())
-      return { task: taskView(await tasks.change(request.caller, requestedId(request), change)) }
+      const at = now()
+      const change = parseTaskChange(request.body, rules, at.getTime())
+      return { task: taskView(await tasks.change(request.caller, requestedId(request), change, at)) }
     },
   )
 

@@ -29,7 +29,8 @@ const addListed = statement<
      select a.identifier, a.partition from unnest($3::text[], $4::smallint[]) as a(identifier, partition)
    ), found as (
      select a.identifier, e.partition, e.entity,
-            e.resource_type = any($5::text[]) and (cardinality($6::text[]) = 0 or e.model = any($6::text[])) as allowed
+            e.resource_type = any($5::text[])
+              and (cardinality($6::text[]) = 0 or coalesce(e.model = any($6::text[]), false)) as allowed
        from asked a join entity e on e.partition = a.partition and e.organization = $2 and e.identifier = a.identifier
    ), added as (
      insert into operation (job, partition, entity)
@@ -129,10 +130,10 @@ export function tagCondition(tag: string): SqlFragment {
   return sql`e.tags @> array[${tag}]`
 }
 
-/** The condition, over `entity e`, of what an operation type applies to. */
+/** The condition, over `entity e`, of what an operation type applies to. Never null: what has no model is not of one. */
 export function appliesTo(applicable: Applicability): SqlFragment {
   const anyModel = applicable.models.length === 0
-  return sql`e.resource_type = any(${applicable.resourceTypes}::text[]) and (${anyModel}::boolean or e.model = any(${applicable.models}::text[]))`
+  return sql`e.resource_type = any(${applicable.resourceTypes}::text[]) and (${anyModel}::boolean or coalesce(e.model = any(${applicable.models}::text[]), false))`
 }
 
 /** Partitions of entities, the last one included. */

@@ -83,6 +83,11 @@ describe('what a device says', () => {
     expect(nameWord(at('IN_PROGRESS'), rules, { resultCode, steps })).toBe(event)
   })
 
+  test('a time-out that the device itself reports is retried, listed or not', () => {
+    const none = { ...rules, retryResults: new Set<never>() }
+    expect(nameWord(at('IN_PROGRESS'), none, { resultCode: 'ERROR_TIMEOUT', steps: 0 })).toBe('retry')
+  })
+
   test('a listed result is final once the retries are used up', () => {
     expect(nameWord(at('IN_PROGRESS', { attempt: 2 }), rules, { resultCode: 'ERROR_PROCESSING', steps: 0 })).toBe(
       'final',
