@@ -1,4 +1,5 @@
 /** How the text of a configuration variable becomes its value, and what the operator is told when it cannot. */
+import { isIP } from 'node:net'
 
 /** Turns the text of a variable into its value, or throws what is expected instead: "a whole number from 1 to 10". */
 export type Parser<T> = (text: string) => T
@@ -35,6 +36,33 @@ export function url(...schemes: string[]): Parser<string> {
       throw new Error(`an address that begins with ${schemes.map(scheme => `${scheme}://`).join(' or ')}`)
     }
     return value
+  }
+}
+
+/** What a browser sends as `Origin`, or `*`. */
+export const origin: Parser<string> = value => {
+  if (value !== '*' && !(URL.canParse(value) && new URL(value).origin === value)) {
+    throw new Error('origins such as https://console.example.com, separated by commas, or *')
+  }
+  return value
+}
+
+/** An address of the Internet protocol, or a network of them. */
+export const network: Parser<string> = value => {
+  const [address = '', bits, ...more] = value.split('/')
+  const version = isIP(address)
+  const isNetwork = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+  if (version === 0 || !isNetwork || more.length > 0) {
+    throw new Error('addresses or networks such as 10.0.0.0/8, separated by commas')
+  }
+  return value
+}
+
+export function numberBetween(least: number, most: number): Parser<number> {
+  return value => {
+    const number = /^\d+(\.\d+)?$/.test(value) ? Number(value) : Number.NaN
+    if (!(number >= least && number <= most)) throw new Error(`a number from ${least} to ${most}`)
+    return number
   }
 }
 

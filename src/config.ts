@@ -3,6 +3,8 @@
  * `docs/reference/configuration.md` is printed too. It reads and judges; it opens nothing and knows no part of the service.
  */
 
+import { edges } from './config-edges.ts'
+import { row, type Variable } from './config-row.ts'
 import {
   deviceUrlTemplate,
   email,
@@ -21,26 +23,6 @@ import {
   wholeNumber,
 } from './config-values.ts'
 import { isRefusable } from './connectors/address-guard.ts'
-
-interface Variable<T, Default extends string | null> {
-  readonly name: string
-  /** As an operator would write it; null where the variable may be left unset and the value is then null. */
-  readonly default: Default
-  readonly meaning: string
-  readonly parse: Parser<T>
-  /** Its value is never repeated in an error. */
-  readonly secret: boolean
-}
-
-function row<T, Default extends string | null>(
-  name: string,
-  fallback: Default,
-  parse: Parser<T>,
-  meaning: string,
-  options: { secret?: boolean } = {},
-): Variable<T, Default> {
-  return { name, default: fallback, meaning, parse, secret: options.secret ?? false }
-}
 
 /** What a process does of the whole: serve clients, serve devices, move the work. */
 export const roles = ['north', 'south', 'engine'] as const
@@ -315,18 +297,7 @@ const variables = {
     wholeNumber(1, 36_500),
     'Deliveries that ended longer ago leave their log, and can no longer be repeated.',
   ),
-  liveStreamsMax: row(
-    'DROVER_LIVE_STREAMS_MAX',
-    '1000',
-    wholeNumber(0, 100_000),
-    'Streams of live events that this process holds open at most.',
-  ),
-  liveStreamsPerOrganizationMax: row(
-    'DROVER_LIVE_STREAMS_PER_ORGANIZATION_MAX',
-    '100',
-    wholeNumber(0, 100_000),
-    'Of those, streams of one organization at most.',
-  ),
+  ...edges,
   logLevel: row(
     'DROVER_LOG_LEVEL',
     'info',

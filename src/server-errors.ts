@@ -22,6 +22,9 @@ export const STATUS_OF: Readonly<Record<ErrorKind, number>> = {
 /** How soon to ask again when the database could not be had. */
 const AWAY_RETRY_MS = 2_000
 
+/** When a client may come again where the refusal does not say. */
+const RETRY_AFTER_MS = 1_000
+
 /** The body of every answer that is not a success. */
 export interface ErrorBody {
   readonly errors: readonly {
@@ -66,8 +69,9 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   if (isUnavailable(error))
     request.log.warn({ err: error, req: request }, 'a request was refused: the database is away')
   if (refusal.entry.kind === 'fault') request.log.error({ err: error, req: request }, 'a request failed')
-  if (refusal.retryAfterMs !== undefined)
-    reply.header('retry-after', Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)))
+  const { kind } = refusal.entry
+  const retryAfterMs = refusal.retryAfterMs ?? (kind === 'tooMany' || kind === 'stopping' ? RETRY_AFTER_MS : undefined)
+  if (retryAfterMs !== undefined) reply.header('retry-after', Math.max(1, Math.ceil(retryAfterMs / 1000)))
   return reply.status(STATUS_OF[refusal.entry.kind]).type('application/json').send(errorBody(refusal))
 }
 

@@ -7,6 +7,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import type { Logger } from 'pino'
 import { DroverError } from './domain/errors.ts'
 import { takeJsonOnly } from './server-body.ts'
+import { compressAnswers } from './server-compression.ts'
 import { answerError, answerErrors, errorBody } from './server-errors.ts'
 import { judgeBySchema } from './server-validation.ts'
 
@@ -16,10 +17,12 @@ export interface ServerOptions {
   bodyBytesMax: number
   /** Says in plain words why the service cannot take work now, or null when it can. A failure counts as not ready. */
   notReady?: () => Promise<string | null>
-  /** Whether a proxy in front tells the client's address: true, or the addresses of the proxies. */
-  trustProxy?: boolean | string
+  /** Addresses and networks of proxies in front that tell the client's address. */
+  trustedProxies?: readonly string[]
   /** Origins whose pages may call from a browser; `*` for any. */
   origins?: readonly string[]
+  /** Whether long answers are compressed for clients that take it. */
+  compress?: boolean
   /** How long `close` waits for requests in hand before it cuts their connections; 10 s unless told. */
   drainMs?: number
 }
@@ -40,8 +43,9 @@ function allowOrigins(server: FastifyInstance, origins: readonly string[]): void
   server.addHook('onRequest', async (request, reply) => {
     const { origin } = request.headers
     reply.header('access-control-expose-headers', exposedHeaders)
-    if (origin === undefined || origins.length === 0) return
+    if (origins.length === 0) return
     reply.header('vary', 'origin')
+    if (origin === undefined) return
     if (!origins.includes('*') && !origins.includes(origin)) return
     reply.header('access-control-allow-origin', origin)
     if (request.method !== 'OPTIONS' || !request.headers['access-control-request-method']) return
@@ -65,7 +69,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: options.bodyBytesMax,
     requestTimeout: requestTimeoutMs,
-    trustProxy: options.trustProxy ?? false,
+    trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
     routerOptions: { maxParamLength: segmentLengthMax },
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -96,6 +100,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     server.server.keepAliveTimeout = 1
     setTimeout(() => server.server.closeAllConnections(), options.drainMs ?? 10_000).unref()
   })
+  // First of all: a page is to read refusals, too.
+  allowOrigins(server, options.origins ?? [])
   server.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     if (stopping && !isForHealth(request.url)) throw new DroverError('stopping', [], undefined, 1_000)
@@ -104,7 +110,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
       throw new DroverError('notJson', [{ name: 'content-encoding' }])
     }
   })
-  allowOrigins(server, options.origins ?? [])
+  if (options.compress) compressAnswers(server)
 
   server.get('/health/live', async () => ({ status: 'live' }))
   server.get('/health/ready', async () => {

@@ -62,6 +62,7 @@ import type { StoredJob } from './store/jobs.ts'
 import { migrate } from './store/migrate.ts'
 import { readOperationType } from './store/operation-types.ts'
 import { currentProfile, readTaskOfJob } from './store/tasks.ts'
+import type { Tracing, TracingOptions } from './tracing.ts'
 
 export interface ServiceOptions {
   readonly config: Config
@@ -152,6 +153,9 @@ async function build(
     sourceOf: connectorFunctions.sourceOf,
     urlTemplate: config.deviceUrlTemplate,
   })
+  const tracing = await openTracing(config, { database, now, log, node })
+  if (tracing) atStop(() => tracing.stop())
+  const connectors = [httpConnector(hosts, config.deviceUrlTemplate), mqtt.connector, functions]
   const engine = createEngine({
     database,
     heartDatabase,
@@ -161,7 +165,7 @@ async function build(
     node,
     nodeName: hostname(),
     roles: config.roles,
-    connectors: [httpConnector(hosts, config.deviceUrlTemplate), mqtt.connector, functions],
+    connectors: tracing ? connectors.map(tracing.connector) : connectors,
     notices: deliveries.notices,
     nextNumber,
     openKey: sealed => seal.open(sealed),
@@ -194,10 +198,18 @@ async function build(
     deliveries,
     metrics,
   }
-  const server = createServer({ log, bodyBytesMax: config.bodyBytesMax, notReady: () => notReady(database) })
+  const server = createServer({
+    log,
+    bodyBytesMax: config.bodyBytesMax,
+    notReady: () => notReady(database),
+    trustedProxies: config.trustedProxies ?? [],
+    origins: config.corsOrigins ?? [],
+    compress: config.compression,
+  })
   describeInterface(server)
   metrics.countRequests(server)
-  const southParts = southOf(parts)
+  tracing?.traceRequests(server)
+  const southParts = tracing ? tracing.doors(southOf(parts)) : southOf(parts)
   if (config.roles.includes('north')) {
     const live = await openLive(config, parts)
     atStop(() => live.stop())
@@ -371,6 +383,16 @@ async function applicabilityOf(db: Queryable, job: StoredJob): Promise<Executabl
   if (!task) return undefined
   const profile = decidingProfile(task, await currentProfile(db, task.userEmail, task.organization))
   return mayExecute(profile, type.profiles) ? type.applicability : undefined
+}
+
+/** Traces where a receiver is configured; without one not even their code is read. */
+async function openTracing(
+  { otlpUrl, traceRatio, traceOperationsMax }: Config,
+  parts: Omit<TracingOptions, 'url' | 'ratio' | 'operationsMax'>,
+): Promise<Tracing | null> {
+  if (otlpUrl === null) return null
+  const { createTracing } = await import('./tracing.ts')
+  return createTracing({ ...parts, url: otlpUrl, ratio: traceRatio, operationsMax: traceOperationsMax })
 }
 
 async function notReady(database: Database): Promise<string | null> {

@@ -1,6 +1,8 @@
 /** The server itself, before any door is hung in it. */
 import { type AddressInfo, connect } from 'node:net'
+import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import Type from 'typebox'
 import { afterEach, describe, expect, test } from 'vitest'
 import { DroverError } from '../src/domain/errors.ts'
@@ -227,6 +229,89 @@ describe('an answer', () => {
     })
     expect(preflight.statusCode).toBe(204)
     expect(preflight.headers['access-control-allow-headers']).toBe('authorization')
+  })
+})
+
+describe('a long answer', () => {
+  const text = JSON.stringify({ text: 'the same words again and again '.repeat(1_000) })
+  function withLong(options: Partial<ServerOptions> = {}) {
+    const server = serve({ compress: true, ...options })
+    const json = { schema: {} }
+    server.get('/long', json, async (_request, reply) => reply.type('application/json').send(text))
+    server.get('/short', json, async () => ({ text: 'short' }))
+    server.get('/secret', { config: { holdsSecret: true } }, async (_request, reply) =>
+      reply.type('application/json').send(text),
+    )
+    server.get('/rows', json, async (_request, reply) =>
+      reply.type('text/csv').send(Readable.from([text.slice(0, 10_000), text.slice(10_000)])),
+    )
+    server.get('/broken', json, async (_request, reply) =>
+      reply.type('text/csv').send(
+        Readable.from(
+          (async function* () {
+            yield text
+            throw new Error('the database went away')
+          })(),
+        ),
+      ),
+    )
+    server.get('/events', json, async (_request, reply) =>
+      reply.type('text/event-stream').send(Readable.from([`data: ${text}\n\n`])),
+    )
+    return server
+  }
+  const ask = (server: ReturnType<typeof serve>, url: string, accepted = 'gzip, br') =>
+    server.inject({ url, headers: { 'accept-encoding': accepted } })
+
+  test.each([
+    ['br', 'gzip, deflate, br', brotliDecompressSync],
+    ['gzip', 'gzip', gunzipSync],
+    ['gzip', 'br;q=0.1, gzip;q=0.9', gunzipSync],
+    ['br', '*', brotliDecompressSync],
+  ])('is compressed as %s for a client that says %s, whole or in rows', async (encoding, accepted, decompress) => {
+    const server = withLong()
+    for (const url of ['/long', '/rows']) {
+      const answer = await ask(server, url, accepted)
+      expect(answer.headers['content-encoding']).toBe(encoding)
+      expect(answer.headers.vary).toBe('accept-encoding')
+      expect(decompress(answer.rawPayload).toString()).toBe(text)
+      expect(answer.rawPayload.length).toBeLessThan(text.length / 10)
+    }
+  })
+
+  test.each(['identity', 'br;q=0, gzip;q=0', '', 'zstd'])('is sent as it is to one that says "%s"', async accepted => {
+    const answer = await ask(withLong(), '/long', accepted)
+    expect([answer.headers['content-encoding'], answer.headers.vary]).toEqual([undefined, 'accept-encoding'])
+    expect(answer.body).toBe(text)
+  })
+
+  test('that is short, endless or holds a secret is sent as it is, and every one where that is configured', async () => {
+    for (const url of ['/short', '/events', '/secret']) {
+      expect((await ask(withLong(), url)).headers['content-encoding'], url).toBeUndefined()
+    }
+    expect((await ask(withLong({ compress: false }), '/long')).headers['content-encoding']).toBeUndefined()
+  })
+
+  test('of rows that break off is no whole file', async () => {
+    const answer = await ask(withLong(), '/broken').catch(() => undefined)
+    expect(answer?.statusCode ?? 500).toBe(500)
+  })
+})
+
+describe('behind a proxy', () => {
+  const addressOf = async (options: Partial<ServerOptions>, remoteAddress: string) => {
+    const server = serve(options)
+    server.get('/address', async request => ({ address: request.ip }))
+    const headers = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7' }
+    return (await server.inject({ url: '/address', headers, remoteAddress })).json().address
+  }
+
+  test('that is trusted, a request comes from where it says, and from where it came else', async () => {
+    const trustedProxies = ['10.0.0.0/8', '2001:db8::1']
+    expect(await addressOf({ trustedProxies }, '10.1.2.3')).toBe('198.51.100.7')
+    expect(await addressOf({ trustedProxies }, '192.0.2.1')).toBe('192.0.2.1')
+    expect(await addressOf({ trustedProxies: ['10.0.0.0/8', '198.51.100.7'] }, '10.1.2.3')).toBe('203.0.113.9')
+    expect(await addressOf({}, '10.1.2.3')).toBe('10.1.2.3')
   })
 })
 

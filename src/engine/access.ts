@@ -32,12 +32,18 @@ export interface Access {
   login(email: string, password: string, address: string): Promise<Session>
   /** Proves the present password of a caller before its password or key changes; throttled as a login is. */
   provePassword(caller: Caller, password: string, address: string): Promise<void>
-  /** The caller of a token, as it is now; undefined where the token is no good or its user is gone. */
+  /** The caller of a token, as it is now; undefined where the token is no good, or its user gone or of another password since. */
   byToken(token: string): Promise<Caller | undefined>
   /** The caller of a user's API key. The device interface accepts it too, for whoever manages devices. */
   byKey(key: string): Promise<Caller | undefined>
   /** Forgets what was kept of users for a moment; to be called when one changes. Other processes follow within a second. */
   forget(): void
+}
+
+/** A user as it was a moment ago, with the mark that its tokens must bear. */
+interface Known {
+  readonly caller: Caller
+  readonly passwordMark: string
 }
 
 const accountRule = { burst: 10, everyMs: 15_000, keysMax: 10_000 }
@@ -55,21 +61,21 @@ export function callerOf({ email, organization, organizationName, profile, docum
 export function createAccess({ database, now, seal, tokens, passwords, onForget }: AccessParts): Access {
   const accounts = createThrottle(accountRule)
   const addresses = createThrottle(addressRule)
-  const kept = new Map<string, { readonly caller: Caller | undefined; readonly until: number }>()
+  const kept = new Map<string, { readonly known: Known | undefined; readonly until: number }>()
   let generation = 0
 
-  /** The caller under a name, from memory where it was asked a moment ago. */
-  async function remembered(name: string, find: () => Promise<StoredUser | undefined>): Promise<Caller | undefined> {
+  /** Who is under a name, from memory where it was asked a moment ago. */
+  async function remembered(name: string, find: () => Promise<StoredUser | undefined>): Promise<Known | undefined> {
     const at = now().getTime()
-    const known = kept.get(name)
-    if (known && known.until > at) return known.caller
+    const before = kept.get(name)
+    if (before && before.until > at) return before.known
     const asked = generation
     const user = await find()
-    const caller = user && callerOf(user)
+    const known = user && { caller: callerOf(user), passwordMark: tokens.passwordMark(user.passwordHash) }
     if (kept.size >= keptMax) kept.clear()
     // What was read before a change must not be kept beyond it.
-    if (asked === generation) kept.set(name, { caller, until: at + keptMs })
-    return caller
+    if (asked === generation) kept.set(name, { known, until: at + keptMs })
+    return known
   }
 
   /** Runs a check of a password; each failure counts against the account and the address. */
@@ -112,14 +118,15 @@ export function createAccess({ database, now, seal, tokens, passwords, onForget 
       await proves(caller.email, password, address)
     },
     async byToken(token) {
-      const email = await tokens.read(token)
-      if (email === undefined) return undefined
-      return remembered(`email ${email}`, () => readUser(database, email))
+      const claims = await tokens.read(token)
+      if (claims === undefined) return undefined
+      const known = await remembered(`email ${claims.email}`, () => readUser(database, claims.email))
+      return known?.passwordMark === claims.passwordMark ? known.caller : undefined
     },
     async byKey(key) {
       if (key.length > keyLengthMax) return undefined
       const hash = seal.hash(key)
-      return remembered(`key ${hash.toString('base64')}`, () => readUserByKey(database, hash))
+      return (await remembered(`key ${hash.toString('base64')}`, () => readUserByKey(database, hash)))?.caller
     },
     forget() {
       generation += 1

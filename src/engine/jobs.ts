@@ -7,6 +7,7 @@ import { DroverError } from '../domain/errors.ts'
 import type { JobChange, JobRequest } from '../domain/job.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { findIdempotent, keepIdempotent } from '../store/idempotency.ts'
+import { keepJobTrace } from '../store/job-traces.ts'
 import {
   insertJob,
   type JobRow,
@@ -40,13 +41,15 @@ export interface CreateOptions {
   readonly idempotencyKey?: string
   /** tells a repeat from another request under the same key */
   readonly requestHash?: string
+  /** the `traceparent` of the request, where it is recorded: the job goes on with it */
+  readonly trace?: string
 }
 
 export interface Jobs {
   /** Creates a job, and starts it where it is to start at once. Throws a DroverError for everything a client can mend. */
   create(caller: Caller, request: JobRequest, options?: CreateOptions): Promise<JobRow>
-  /** Changes a job as PUT allows: fields first, then `active`. */
-  change(caller: Caller, job: bigint, change: JobChange): Promise<JobRow>
+  /** Changes a job as PUT allows: fields first, then `active`. One that is activated goes on with the trace of the request. */
+  change(caller: Caller, job: bigint, change: JobChange, trace?: string): Promise<JobRow>
   /** Begins to cancel a job; a small one that launched nothing is cancelled when this resolves. */
   cancel(caller: Caller, job: bigint): Promise<JobRow>
 }
@@ -61,7 +64,7 @@ export function createJobs(parts: JobsParts): Jobs {
   async function create(
     caller: Caller,
     asked: JobRequest,
-    { idempotencyKey, requestHash }: CreateOptions = {},
+    { idempotencyKey, requestHash, trace }: CreateOptions = {},
   ): Promise<JobRow> {
     const at = now()
     const number = parts.nextNumber()
@@ -77,6 +80,7 @@ export function createJobs(parts: JobsParts): Jobs {
       const type = await executable(tx, caller, asked.name)
       const request = await judged(tx, caller, type, asked)
       await store(tx, newJob(number, caller, request, null, at), request.active, type, at)
+      if (trace !== undefined) await keepJobTrace(tx, number, trace)
       return number
     })
     onCommit()
@@ -108,13 +112,15 @@ export function createJobs(parts: JobsParts): Jobs {
     await updateJob(tx, job)
   }
 
-  async function change(caller: Caller, number: bigint, asked: JobChange): Promise<JobRow> {
+  async function change(caller: Caller, number: bigint, asked: JobChange, trace?: string): Promise<JobRow> {
     const at = now()
     await database.transaction(async tx => {
       const job = await locked(tx, caller, number)
       const { active, ...fields } = asked
       if (Object.keys(fields).length > 0) await changeFields(tx, caller, job, fields, at)
+      const activates = active === true && job.status === 'IDLE'
       if (active === true) await switchOn(tx, job, at)
+      if (activates && trace !== undefined) await keepJobTrace(tx, number, trace)
       if (active === false) await pause(tx, job)
     })
     onCommit()

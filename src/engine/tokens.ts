@@ -1,8 +1,8 @@
 /**
  * The tokens that clients get at login: signed, short-lived, and good for nothing but to say who asks. Whether that user still
- * exists is not theirs to say. Serves: Authentication.
+ * exists, with the same password, is not theirs to say. Serves: Authentication.
  */
-import { createPrivateKey, createPublicKey, type KeyObject, randomUUID } from 'node:crypto'
+import { createHmac, createPrivateKey, createPublicKey, type KeyObject, randomUUID } from 'node:crypto'
 import { jwtVerify, SignJWT } from 'jose'
 import type { Caller } from '../domain/caller.ts'
 import { deriveKey } from './secret.ts'
@@ -16,11 +16,27 @@ export interface TokensOptions {
 }
 
 export interface Tokens {
-  /** Claims `sub` (email), `org`, `profile`, `iat`, `exp`, `jti`. */
-  issue(caller: Pick<Caller, 'email' | 'organizationName' | 'profile'>): Promise<string>
-  /** The email in a token that is ours and still good, else undefined. */
-  read(token: string): Promise<string | undefined>
+  /** Claims `sub` (email), `org`, `profile`, `iat`, `exp` and `jti`, which ends in the mark of the password it was got with. */
+  issue(caller: TokenUser): Promise<string>
+  /** What a token says that is ours and still good, else undefined. */
+  read(token: string): Promise<TokenClaims | undefined>
+  /**
+   * What tells the present password from every other one, and tells nothing else of it: another password, and another user under the
+   * same email, have another mark.
+   */
+  passwordMark(passwordHash: string): string
 }
+
+/** Whom a token is for. */
+export type TokenUser = Pick<Caller, 'email' | 'organizationName' | 'profile'> & { readonly passwordHash: string }
+
+export interface TokenClaims {
+  readonly email: string
+  readonly passwordMark: string
+}
+
+/** Bytes of a mark: enough that none is met twice. */
+const MARK_BYTES = 12
 
 interface Signing {
   alg: 'HS256' | 'RS256' | 'ES256'
@@ -45,15 +61,19 @@ function signingOf({ secret, privateKey }: TokensOptions): Signing {
 export function createTokens(options: TokensOptions): Tokens {
   const { alg, signKey, verifyKey } = signingOf(options)
   const { lifetimeMs, now } = options
+  const markKey = deriveKey(options.secret, 'password marks')
+  const passwordMark = (passwordHash: string) =>
+    createHmac('sha256', markKey).update(passwordHash).digest().subarray(0, MARK_BYTES).toString('base64url')
   return {
-    issue({ email, organizationName, profile }) {
+    passwordMark,
+    issue({ email, organizationName, profile, passwordHash }) {
       const issuedAt = Math.floor(now().getTime() / 1000)
       return new SignJWT({ org: organizationName, profile })
         .setProtectedHeader({ alg, typ: 'JWT' })
         .setSubject(email)
         .setIssuedAt(issuedAt)
         .setExpirationTime(issuedAt + Math.ceil(lifetimeMs / 1000))
-        .setJti(randomUUID())
+        .setJti(`${randomUUID()}.${passwordMark(passwordHash)}`)
         .sign(signKey)
     },
     async read(token) {
@@ -62,7 +82,8 @@ export function createTokens(options: TokensOptions): Tokens {
         currentDate: now(),
         requiredClaims: ['sub', 'exp'],
       }).catch(() => undefined)
-      return verified?.payload.sub
+      const { sub: email, jti } = verified?.payload ?? {}
+      return email === undefined ? undefined : { email, passwordMark: jti?.split('.')[1] ?? '' }
     },
   }
 }

@@ -56,7 +56,11 @@ export function jobRoutes(app: FastifyInstance, { database, jobs, rules }: JobRo
     async (request, reply) => {
       mustExecute(request)
       const asked = parseJobBody(request.body, rules, { resourceType: readTargetQuery(request.query) })
-      const job = await jobs.create(request.caller, asked, idempotency(request))
+      const { trace } = request
+      const job = await jobs.create(request.caller, asked, {
+        ...idempotency(request),
+        ...(trace !== undefined && { trace }),
+      })
       const view = jobView(job)
       return reply
         .status(201)
@@ -86,7 +90,7 @@ export function jobRoutes(app: FastifyInstance, { database, jobs, rules }: JobRo
     async request => {
       mustExecute(request)
       const change = parseJobChange(request.body, rules)
-      return jobView(await jobs.change(request.caller, requestedNumber(request), change))
+      return jobView(await jobs.change(request.caller, requestedNumber(request), change, request.trace))
     },
   )
 

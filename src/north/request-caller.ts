@@ -5,5 +5,7 @@ import type { Caller } from '../domain/caller.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller
+    /** the `traceparent` of this request, where it is recorded */
+    trace?: string
   }
 }

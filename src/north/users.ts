@@ -28,7 +28,7 @@ export function userRoutes(app: FastifyInstance, { access, users }: UserRoutesPa
   app.post<{ Body: LoginBody }>(
     `${path}/login`,
     {
-      config: { access: 'open' },
+      config: { access: 'open', holdsSecret: true },
       schema: { tags, summary: 'Log in', security: [], body: LoginBody, response: { 200: UserAnswer } },
     },
     async request => {
@@ -42,7 +42,7 @@ export function userRoutes(app: FastifyInstance, { access, users }: UserRoutesPa
   app.post<{ Body: UserBody }>(
     path,
     {
-      config: { access: 'manageUsers' },
+      config: { access: 'manageUsers', holdsSecret: true },
       schema: { tags, summary: 'Create a user', body: UserBody, response: { 201: UserAnswer } },
     },
     async (request, reply) => {
@@ -65,14 +65,17 @@ export function userRoutes(app: FastifyInstance, { access, users }: UserRoutesPa
 
   app.get<{ Params: { email: string } }>(
     `${path}/:email`,
-    { schema: { tags, summary: 'Read a user', params, response: { 200: UserAnswer } } },
+    {
+      config: { holdsSecret: true },
+      schema: { tags, summary: 'Read a user', params, response: { 200: UserAnswer } },
+    },
     async request => ({ user: userOf(await users.read(request.caller, request.params.email)) }),
   )
 
   app.put<{ Params: { email: string }; Body: UserChangeBody }>(
     `${path}/:email`,
     {
-      config: { access: 'own' },
+      config: { access: 'own', holdsSecret: true },
       schema: {
         tags,
         summary: 'Change a user',

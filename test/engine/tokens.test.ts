@@ -5,7 +5,12 @@ import { describe, expect, test } from 'vitest'
 import { createTokens, type TokensOptions } from '../../src/engine/tokens.ts'
 
 const secret = 'a secret of at least thirty-two characters'
-const user = { email: 'ana@example.com', organizationName: 'ours', profile: 'advanced' } as const
+const user = {
+  email: 'ana@example.com',
+  organizationName: 'ours',
+  profile: 'advanced',
+  passwordHash: 'a hash',
+} as const
 const options: TokensOptions = { secret, lifetimeMs: 60_000, now: () => new Date('2026-11-21T00:00:00Z') }
 const pem = { format: 'pem', type: 'pkcs8' } as const
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export(pem).toString()
@@ -21,7 +26,8 @@ describe.each([
   test('signs with it, and reads its own', async () => {
     const token = await tokens.issue(user)
     expect(decodeProtectedHeader(token).alg).toBe(alg)
-    expect(await tokens.read(token)).toBe(user.email)
+    expect(await tokens.read(token)).toEqual({ email: user.email, passwordMark: tokens.passwordMark('a hash') })
+    expect(tokens.passwordMark('another hash')).not.toBe(tokens.passwordMark('a hash'))
   })
 
   test('is no good once its time is over, or changed in a letter', async () => {

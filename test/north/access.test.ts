@@ -147,6 +147,34 @@ describe('a caller', () => {
     expect((await call(key, 'GET', '/things')).status).toBe(401)
   })
 
+  test('is out when its password is another, and made again under its email it does not come in by the old token', async () => {
+    const { email, password } = await door.user('advanced')
+    const withToken = async (secret: string) => ({
+      authorization: `Bearer ${(await login({ email, password: secret })).json().user.jwt}`,
+    })
+    const asks = async (headers: Record<string, string>) =>
+      (await server.inject({ url: '/north/v80/things', headers })).statusCode
+    const [before, other] = [await withToken(password), await withToken(password)]
+    expect([await asks(before), await asks(other)]).toEqual([200, 200])
+    const user = { password: 'another good password' }
+    const changed = await server.inject({
+      method: 'PUT',
+      url: `/north/v80/provision/users/${email}`,
+      headers: { ...before, 'x-apipass': password },
+      payload: { user },
+    })
+    expect(changed.statusCode).toBe(200)
+    expect([await asks(before), await asks(other)]).toEqual([401, 401])
+    const after = await withToken(user.password)
+    expect(await asks(after)).toBe(200)
+
+    await call(root.key, 'DELETE', `/provision/users/${email}`)
+    const again = { email, password: user.password, profile: 'advanced', domain: 'first' }
+    expect((await call(root.key, 'POST', '/provision/users', { user: again })).status).toBe(201)
+    expect(await asks(after)).toBe(401)
+    expect(await asks(await withToken(user.password))).toBe(200)
+  })
+
   test('that is a viewer reads and searches only', async () => {
     const { key } = await door.user('viewer')
     expect((await call(key, 'GET', '/things')).status).toBe(200)
