@@ -11,6 +11,8 @@ export const LIVE_MS = 2_000
 export interface LiveOptions {
   /** kept up to date while it is shown */
   readonly live?: boolean
+  /** asked again so often, in milliseconds, where live would cost too much */
+  readonly every?: number | false
   readonly enabled?: boolean
   /** keep showing the answer to the request before until this one is answered */
   readonly keep?: boolean
@@ -19,13 +21,13 @@ export interface LiveOptions {
 /** One request as a query, kept by what it asks. `null` where the service has nothing. */
 export function useAsked<T>(
   asked: Ask<T>,
-  { live = false, enabled = true, keep = false }: LiveOptions = {},
+  { live = false, every = false, enabled = true, keep = false }: LiveOptions = {},
 ): UseQueryResult<NonNullable<T> | null> {
   return useQuery<NonNullable<T> | null>({
     queryKey: keyOf(asked),
     queryFn: async ({ signal }) => (await ask(asked, signal)) ?? null,
     enabled,
-    refetchInterval: live ? LIVE_MS : false,
+    refetchInterval: live ? LIVE_MS : every,
     ...(keep && { placeholderData: keepPreviousData }),
   })
 }

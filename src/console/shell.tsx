@@ -15,7 +15,10 @@ interface Place {
   readonly needs?: Permission
 }
 
-const PLACES: readonly Place[] = [{ path: '/jobs', name: 'Jobs', icon: 'jobs' }]
+const PLACES: readonly Place[] = [
+  { path: '/jobs', name: 'Jobs', icon: 'jobs' },
+  { path: '/launch', name: 'Launch', icon: 'launch', needs: 'execute' },
+]
 
 export function Shell({ session, children }: { readonly session: Session; readonly children: ReactNode }) {
   const [open, setOpen] = useState(false)

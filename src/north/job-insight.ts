@@ -168,7 +168,8 @@ function curve({ from, until, fineMs, steps, launching, at }: Curve): ProgressPo
     const happened = date <= at + stepMs
     return {
       date: new Date(date).toISOString(),
-      planned: launching ? plannedBy(launching, date) : null,
+      // As it was planned; what became overdue in a pause or an outage shows as the distance to it.
+      planned: launching ? plannedBy({ ...launching, overdue: null }, date) : null,
       launched: happened ? sum.launched : null,
       ended: happened ? sum.ended : null,
       successful: happened ? sum.successful : null,

@@ -90,7 +90,11 @@ export function JobFacts({ job }: { readonly job: JobView }) {
     <Panel title="Request">
       <dl className="facts">
         <Fact name="Parameters">
-          {Object.keys(asked.parameters ?? {}).length === 0 ? 'none' : <code>{JSON.stringify(asked.parameters)}</code>}
+          {Object.keys(asked.parameters ?? {}).length === 0 ? (
+            'none'
+          ) : (
+            <pre className="code fact-code">{JSON.stringify(asked.parameters, null, 1)}</pre>
+          )}
         </Fact>
         <Fact name="Target">{targetWords(asked.target, asked.resourceType)}</Fact>
         <Fact name="Activated">
@@ -151,14 +155,14 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** A warning of a job or a plan in words. */
-export function warningWords(warning: { readonly code: string } & Readonly<Record<string, unknown>>): string {
+export function warningWords(warning: Readonly<Record<string, unknown>>): string {
   if (warning.code === 'waits-forever') return 'It can wait for ever: it has neither a stop nor a time to acknowledge.'
   if (warning.code === 'rate-above-maximum') {
     const rate =
       typeof warning.rate === 'number' ? `${warning.rate.toFixed(1)} operations per second` : 'as fast as possible'
     return `It launches ${rate}; the most it should is ${String(warning.maximum)}.`
   }
-  return warning.code
+  return String(warning.code)
 }
 
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {

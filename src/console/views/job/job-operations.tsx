@@ -73,13 +73,21 @@ export function useChosen(): Chosen & { readonly choose: (chosen: Partial<Chosen
   const [params, setParams] = useSearchParams()
   const result = params.get('result')
   const failure =
-    result === null ? null : { result, step: params.get('step'), description: params.get('description') ?? '' }
+    result === null
+      ? null
+      : {
+          result,
+          step: params.get('step'),
+          stepDescription: params.get('stepDescription') ?? '',
+          description: params.get('description') ?? '',
+        }
   const choose = ({ share = null, failure: next = null, entity = '' }: Partial<Chosen>) => {
     const set = new URLSearchParams()
     if (share !== null) set.set('show', share)
     if (next) {
       set.set('result', next.result)
       if (next.step !== null) set.set('step', next.step)
+      if (next.stepDescription !== '') set.set('stepDescription', next.stepDescription)
       if (next.description !== '') set.set('description', next.description)
     }
     if (entity !== '') set.set('entity', entity)
@@ -172,5 +180,5 @@ export function JobOperations({ job, picked }: { readonly job: JobView; readonly
   )
 }
 
-const failureWords = ({ result, step, description }: NonNullable<Chosen['failure']>): string =>
-  [readable(result), step && `at ${step}`, description && `“${description}”`].filter(Boolean).join(' ')
+const failureWords = ({ result, step, stepDescription, description }: NonNullable<Chosen['failure']>): string =>
+  [readable(result), step && `at ${step}`, stepDescription, description].filter(Boolean).join(' · ')

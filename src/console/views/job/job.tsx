@@ -9,10 +9,12 @@ import { Legend, StackedBar } from '../../parts/stacked-bar.tsx'
 import { Failed, Loading } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
 import { asking } from '../../request.ts'
-import { isFinal, sharesOf } from '../../words.ts'
+import { isFinal, sharesOf, unsuccessful } from '../../words.ts'
 import { JobActions } from './job-actions.tsx'
 import { JobFacts } from './job-facts.tsx'
+import { JobFailures } from './job-failures.tsx'
 import { JobOperations, useChosen } from './job-operations.tsx'
+import { JobProgress } from './job-progress.tsx'
 import { OperationPanel } from './operation.tsx'
 
 export default function Job() {
@@ -30,7 +32,7 @@ export default function Job() {
   }
   const { summary, execution } = job.report
   const shares = sharesOf(job.report)
-  const asked_ = shares.reduce((sum, each) => sum + each.count, 0)
+  const entities = shares.reduce((sum, each) => sum + each.count, 0)
   return (
     <Page
       title={String(job.request.name)}
@@ -58,7 +60,7 @@ export default function Job() {
         </>
       }
     >
-      <Panel title="Entities" facts={<span className="figure">{count(asked_)}</span>}>
+      <Panel title="Entities" facts={<span className="figure">{count(entities)}</span>}>
         <StackedBar shares={shares} tall />
         <Legend
           shares={shares}
@@ -67,21 +69,30 @@ export default function Job() {
         />
       </Panel>
       <div className="columns">
-        <div className={operation ? 'span-7' : 'span-8'}>
+        <div className="span-8 stack">
+          <JobProgress jobId={job.id} status={summary.status} />
+          {unsuccessful(summary) > 0 && (
+            <JobFailures jobId={job.id} isLive={!isFinal(summary.status)} choose={failure => choose({ failure })} />
+          )}
+        </div>
+        <div className="span-4">
+          <JobFacts job={job} />
+        </div>
+      </div>
+      <div className="columns">
+        <div className={operation ? 'span-7' : 'span-12'}>
           <JobOperations job={job} picked={operation} />
         </div>
-        <div className={operation ? 'span-5' : 'span-4'}>
-          {operation ? (
+        {operation && (
+          <div className="span-5">
             <OperationPanel
               jobId={job.id}
               operationId={operation}
               back={`/jobs/${job.id}${query}`}
               isLive={!isFinal(summary.status)}
             />
-          ) : (
-            <JobFacts job={job} />
-          )}
-        </div>
+          </div>
+        )}
       </div>
     </Page>
   )

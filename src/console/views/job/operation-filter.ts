@@ -9,6 +9,7 @@ import { ask, asking } from '../../request.ts'
 export interface FailureChosen {
   readonly result: string
   readonly step: string | null
+  readonly stepDescription: string
   readonly description: string
 }
 
@@ -49,11 +50,13 @@ export function searchOf(jobId: string, { share, failure, entity }: Chosen): Ope
   if (failure) {
     parts.push({ eq: { 'operations.result': failure.result } })
     if (failure.step !== null) parts.push({ eq: { 'operations.steps[].name': failure.step } })
-    parts.push(
-      failure.description === ''
-        ? { exists: { 'operations.description': false } }
-        : { eq: { 'operations.description': failure.description } },
-    )
+    if (failure.stepDescription !== '') {
+      parts.push({ eq: { 'operations.steps[].description': failure.stepDescription } })
+    }
+    const described = { 'operations.description': failure.description }
+    const bare = { or: [{ exists: { 'operations.description': false } }, { eq: described }] }
+    parts.push(failure.description === '' ? bare : { eq: described })
+    parts.push({ nin: { 'operations.counter': ['successful', 'outOfTimeSuccessful'] } })
     return { name: 'POST /search/entities/operations/history', filter: { and: parts } }
   }
   const open = share === null ? undefined : OPEN_STATUSES[share]

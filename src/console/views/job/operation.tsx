@@ -1,5 +1,6 @@
 /** One operation: where it stands and why, and its attempts and steps in time. */
 import { ActionIcon } from '@mantine/core'
+import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { OperationView, StepView } from '../../../contract/client/client.ts'
 import { Instant, Since, span } from '../../figures.tsx'
@@ -84,6 +85,7 @@ function Operation({
       </dl>
       {isOpen && <Why jobId={jobId} operationId={operationId} />}
       <Timeline operation={operation} />
+      <Messages jobId={jobId} operationId={operationId} />
     </div>
   )
 }
@@ -224,4 +226,49 @@ function AttemptRows({ attempt, of }: { readonly attempt: Attempt; readonly of: 
       )}
     </>
   )
+}
+
+/** The messages of the device as they came; read when they are wanted. */
+function Messages({ jobId, operationId }: { readonly jobId: string; readonly operationId: string }) {
+  const [open, setOpen] = useState(false)
+  const path = { jobId, operationId }
+  const asked = asking('GET /operation/jobs/{jobId}/operations/{operationId}/messages', { path })
+  const found = useAsked(asked, { enabled: open })
+  const { messages = [], filed = [] } = found.data ?? {}
+  return (
+    <details className="more" onToggle={event => setOpen(event.currentTarget.open)}>
+      <summary>Raw messages</summary>
+      <div className="stack">
+        {found.isError && <Failed error={found.error} />}
+        {found.data && messages.length + filed.length === 0 && <p className="quiet">The device has sent none.</p>}
+        {messages.map(({ date, attempt, raw }) => (
+          <Raw key={date + raw} date={date} words={`attempt ${attempt}`} raw={raw} />
+        ))}
+        {filed.map(({ date, reason, raw }) => (
+          <Raw key={date + raw} date={date} words={`changed nothing: ${reason}`} raw={raw} />
+        ))}
+        {found.data && <CurlButton ask={asked} what="Messages" />}
+      </div>
+    </details>
+  )
+}
+
+function Raw({ date, words, raw }: { readonly date: string; readonly words: string; readonly raw: string }) {
+  return (
+    <div>
+      <p className="small quiet">
+        <Instant at={date} />, {words}
+      </p>
+      <pre className="code">{indented(raw)}</pre>
+    </div>
+  )
+}
+
+/** JSON with its lines apart; anything else as it came. */
+function indented(raw: string): string {
+  try {
+    return JSON.stringify(JSON.parse(raw), null, 2)
+  } catch {
+    return raw
+  }
 }

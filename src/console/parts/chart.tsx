@@ -1,0 +1,177 @@
+/** Lines over time, in the colours of the scheme and the zone of the viewer. What it shows stands beside it in words as well. */
+import 'uplot/dist/uPlot.min.css'
+import { useComputedColorScheme } from '@mantine/core'
+import { useEffect, useRef } from 'react'
+import uPlot from 'uplot'
+import { compact, count, dayOf, timeOfDay } from '../figures.tsx'
+import type { Tone } from '../words.ts'
+
+export interface Line {
+  readonly label: string
+  readonly tone: Tone
+  readonly values: readonly (number | null)[]
+  readonly dashed?: boolean
+  readonly filled?: boolean
+}
+
+interface Props {
+  readonly label: string
+  /** epoch milliseconds */
+  readonly at: readonly number[]
+  readonly lines: readonly Line[]
+  readonly height?: number
+  /** instants marked by a line across, with their words */
+  readonly marks?: readonly { readonly at: number; readonly words: string }[]
+  /** how a value is told */
+  readonly told?: (value: number) => string
+  readonly stepped?: boolean
+}
+
+const STEPS_PX = 90
+
+export default function Chart({ label, at, lines, height = 190, marks = [], told = count, stepped = false }: Props) {
+  const place = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot | null>(null)
+  const scheme = useComputedColorScheme('light')
+  const shape = lines.map(line => `${line.label}${line.tone}${line.dashed}`).join()
+  const marked = useRef(marks)
+  marked.current = marks
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: made anew where its shape or the scheme changes; data is set below
+  useEffect(() => {
+    const element = place.current
+    if (!element) return
+    const colour = (name: string) => getComputedStyle(element).getPropertyValue(name).trim()
+    const quiet = colour('--quiet')
+    const grid = { stroke: colour('--line'), width: 1 }
+    const font = `12px ${colour('--font')}`
+    const made = new uPlot(
+      {
+        width: element.clientWidth,
+        height,
+        legend: { show: false },
+        cursor: { y: false, points: { size: 6 } },
+        axes: [
+          { stroke: quiet, grid, ticks: grid, font, space: STEPS_PX, values: (_, ticks) => ticks.map(tickText(ticks)) },
+          {
+            stroke: quiet,
+            grid,
+            ticks: { show: false },
+            font,
+            size: 52,
+            values: (_, ticks) => ticks.map(each => compact(each)),
+          },
+        ],
+        scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.05)] } },
+        series: [
+          {},
+          ...lines.map(({ label: name, tone, dashed, filled }) => ({
+            label: name,
+            stroke: colour(`--tone-${tone}`),
+            width: 2,
+            points: { show: false },
+            ...(dashed && { dash: [5, 4] }),
+            ...(filled && { fill: `${colour(`--tone-${tone}`)}2b` }),
+            ...(stepped && uPlot.paths.stepped && { paths: uPlot.paths.stepped({ align: -1 }) }),
+          })),
+        ],
+        plugins: [tooltip(lines, told), marking(marked, quiet, font)],
+      },
+      [[], ...lines.map(() => [])],
+      element,
+    )
+    plot.current = made
+    const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }))
+    resized.observe(element)
+    return () => {
+      resized.disconnect()
+      made.destroy()
+      plot.current = null
+    }
+  }, [shape, scheme, height, stepped])
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a plot made anew is filled again
+  useEffect(() => {
+    plot.current?.setData([at.map(each => each / 1000), ...lines.map(line => [...line.values])])
+  }, [at, lines, shape, scheme, height, stepped])
+
+  return <div className="chart" ref={place} role="img" aria-label={label} style={{ height }} />
+}
+
+/** Days where the ticks are days apart, else times. */
+function tickText(ticks: readonly number[]): (tick: number) => string {
+  const apart = (ticks[1] ?? 0) - (ticks[0] ?? 0)
+  return tick => (apart >= 86_400 ? dayOf(tick * 1000) : timeOfDay(tick * 1000).slice(0, apart < 60 ? 8 : 5))
+}
+
+/** What the lines are at the pointer. */
+function tooltip(lines: readonly Line[], told: (value: number) => string): uPlot.Plugin {
+  const box = document.createElement('div')
+  box.className = 'chart-tip'
+  return {
+    hooks: {
+      init: self => self.over.append(box),
+      setCursor: self => {
+        const { idx, left = -1 } = self.cursor
+        box.hidden = idx === null || idx === undefined || left < 0
+        if (box.hidden || typeof idx !== 'number') return
+        const rows = lines.map((line, index) => {
+          const value = self.data[index + 1]?.[idx]
+          return value === null || value === undefined ? '' : `${line.label} ${told(value)}`
+        })
+        const at = (self.data[0][idx] ?? 0) * 1000
+        box.textContent = [`${dayOf(at)} ${timeOfDay(at)}`, ...rows.filter(Boolean)].join('\n')
+        const right = left > self.over.clientWidth / 2
+        box.style.left = right ? '' : `${left + 12}px`
+        box.style.right = right ? `${self.over.clientWidth - left + 12}px` : ''
+      },
+    },
+  }
+}
+
+/** Lines across at certain instants. */
+function marking(marks: { readonly current: Props['marks'] }, colour: string, font: string): uPlot.Plugin {
+  return {
+    hooks: {
+      draw: self => {
+        for (const { at, words } of marks.current ?? []) {
+          const x = Math.round(self.valToPos(at / 1000, 'x', true))
+          const { left, top, width, height } = self.bbox
+          if (x < left || x > left + width) continue
+          const { ctx } = self
+          ctx.save()
+          ctx.strokeStyle = colour
+          ctx.fillStyle = colour
+          ctx.font = font.replace('12px', `${12 * devicePixelRatio}px`)
+          ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio])
+          ctx.beginPath()
+          ctx.moveTo(x, top)
+          ctx.lineTo(x, top + height)
+          ctx.stroke()
+          ctx.textAlign = x > left + width / 2 ? 'right' : 'left'
+          ctx.fillText(words, x + (x > left + width / 2 ? -5 : 5) * devicePixelRatio, top + 12 * devicePixelRatio)
+          ctx.restore()
+        }
+      },
+    },
+  }
+}
+
+/** The names of the lines, with their present values. */
+export function ChartKey({
+  lines,
+}: {
+  readonly lines: readonly { readonly label: string; readonly tone: Tone; readonly value?: string }[]
+}) {
+  return (
+    <ul className="chart-key">
+      {lines.map(({ label, tone, value }) => (
+        <li key={label}>
+          <span className={`swatch tone-${tone}`} aria-hidden="true" />
+          {label}
+          {value !== undefined && <span className="figure strong">{value}</span>}
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,81 @@
+/** The plan of a job against what happened: launches as planned and as they were, what ended, and when the end is expected. */
+import { lazy, Suspense, useMemo } from 'react'
+import { count, Instant, Since } from '../../figures.tsx'
+import { useAsked } from '../../live.ts'
+import { CurlButton } from '../../parts/curl.tsx'
+import { Panel } from '../../parts/page.tsx'
+import { Empty, Failed, Loading } from '../../parts/states.tsx'
+import { asking } from '../../request.ts'
+import { isFinal } from '../../words.ts'
+
+const Chart = lazy(() => import('../../parts/chart.tsx'))
+const ChartKey = lazy(() => import('../../parts/chart.tsx').then(module => ({ default: module.ChartKey })))
+
+/** It reads the whole job, so it is asked seldom. */
+const EVERY_MS = 10_000
+
+export function JobProgress({ jobId, status }: { readonly jobId: string; readonly status: string }) {
+  const asked = asking('GET /operation/jobs/{jobId}/progress', { path: { jobId } })
+  const found = useAsked(asked, { every: isFinal(status) ? false : EVERY_MS })
+  const progress = found.data
+  const shown = useMemo(() => {
+    if (!progress) return null
+    const values = (name: 'planned' | 'launched' | 'ended' | 'successful') => progress.points.map(point => point[name])
+    return {
+      at: progress.points.map(point => Date.parse(point.date)),
+      lines: [
+        { label: 'Planned launches', tone: 'scheduled' as const, values: values('planned'), dashed: true },
+        { label: 'Launched', tone: 'running' as const, values: values('launched') },
+        { label: 'Ended', tone: 'quiet' as const, values: values('ended') },
+        { label: 'Successful', tone: 'good' as const, values: values('successful'), filled: true },
+      ],
+    }
+  }, [progress])
+  const end = progress?.expectedEndDate
+  const now = progress ? Date.parse(progress.date) : 0
+  const last = (values: readonly (number | null)[]) => values.findLast(value => value !== null) ?? 0
+  const planned = progress?.points.findLast(point => Date.parse(point.date) <= now)?.planned ?? null
+
+  return (
+    <Panel
+      title="Plan and progress"
+      facts={
+        end ? (
+          <>
+            {isFinal(status) ? 'Ended ' : 'Expected end '}
+            <Instant at={end} />
+            {!isFinal(status) && (
+              <>
+                , <Since at={end} />
+              </>
+            )}
+          </>
+        ) : (
+          progress && 'When it ends cannot be told yet'
+        )
+      }
+      actions={<CurlButton ask={asked} what="Progress" />}
+    >
+      {found.isError && !progress && <Failed error={found.error} retry={() => void found.refetch()} />}
+      {found.isPending && <Loading what="the curve" />}
+      {progress && progress.total === 0 && <Empty>There are no operations yet.</Empty>}
+      {shown && progress && progress.total > 0 && (
+        <Suspense fallback={<Loading what="the curve" />}>
+          <Chart
+            label={`Operations over time: ${shown.lines.map(line => `${line.label} ${count(last(line.values))}`).join(', ')} of ${count(progress.total)}`}
+            at={shown.at}
+            lines={shown.lines}
+            marks={isFinal(status) ? [] : [{ at: now, words: 'now' }]}
+          />
+          <ChartKey
+            lines={shown.lines.map(({ label, tone, values }, index) => ({
+              label,
+              tone,
+              value: count(index === 0 ? (planned ?? 0) : last(values)),
+            }))}
+          />
+        </Suspense>
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,79 @@
+/** The first step: which operation, and its parameters in a form drawn from its schema. */
+import { Select } from '@mantine/core'
+import { lazy, Suspense, useState } from 'react'
+import type { OperationTypeAnswer } from '../../../contract/client/client.ts'
+import { mayExecute } from '../../../contract/words.ts'
+import { useAsked } from '../../live.ts'
+import { Panel } from '../../parts/page.tsx'
+import { Failed, Loading } from '../../parts/states.tsx'
+import { asking } from '../../request.ts'
+import { useSession } from '../../session.ts'
+import type { Draft } from './draft.ts'
+
+const SchemaForm = lazy(() => import('../../parts/schema-form.tsx'))
+
+export interface StepProps {
+  readonly draft: Draft
+  readonly change: (change: Partial<Draft>) => void
+}
+
+/** The types that the profile may run. */
+export function useTypes() {
+  const session = useSession()
+  const found = useAsked(
+    asking('GET /operationTypes/provision/organizations/{organization}', {
+      path: { organization: session?.organization ?? '' },
+    }),
+  )
+  const types = (found.data ?? []).filter(each => session && mayExecute(session.profile, each.profiles))
+  return { ...found, types }
+}
+
+export const schemaOf = (type: OperationTypeAnswer | undefined): Readonly<Record<string, unknown>> =>
+  type?.parameters ?? { type: 'object' }
+
+const hasParameters = (schema: Readonly<Record<string, unknown>>): boolean =>
+  Object.keys((schema.properties as object | undefined) ?? {}).length > 0 || schema.additionalProperties !== false
+
+export function What({ draft, change }: StepProps) {
+  const { types, isPending, isError, error, refetch } = useTypes()
+  const [fits, setFits] = useState(true)
+  const type = types.find(each => each.name === draft.name)
+  const schema = schemaOf(type)
+  if (isPending) return <Loading what="the operation types" />
+  if (isError) return <Failed error={error} retry={() => void refetch()} />
+  return (
+    <Panel title="What">
+      <div className="stack form">
+        <Select
+          label="Operation"
+          description={type?.description ?? 'What the devices are to do'}
+          placeholder="Choose"
+          searchable
+          data={types.map(each => ({
+            value: each.name,
+            label: each.title ? `${each.title} (${each.name})` : each.name,
+          }))}
+          value={draft.name || null}
+          onChange={name => change({ name: name ?? '', parameters: {} })}
+        />
+        {type && hasParameters(schema) && (
+          <fieldset className="plain">
+            <legend className="strong">Parameters</legend>
+            <Suspense fallback={<Loading what="the form" />}>
+              <SchemaForm
+                key={type.name}
+                schema={schema}
+                data={draft.parameters}
+                onChange={parameters => change({ parameters })}
+                onJudged={setFits}
+              />
+            </Suspense>
+            {!fits && <p className="warn small">Something does not fit yet; the plan tells what.</p>}
+          </fieldset>
+        )}
+        {type && !hasParameters(schema) && <p className="quiet">This operation takes no parameters.</p>}
+      </div>
+    </Panel>
+  )
+}
