@@ -1,6 +1,6 @@
 /** Which view stands at which address, and who may see any: one line per view, each loaded when it is first shown. */
 import { lazy, type ReactNode, Suspense } from 'react'
-import { Redirect, Route, Router, Switch } from 'wouter'
+import { Route, Router, Switch } from 'wouter'
 import type { Permission } from '../contract/words.ts'
 import { Page } from './parts/page.tsx'
 import { Empty, Loading } from './parts/states.tsx'
@@ -8,6 +8,17 @@ import { useMay, useSession } from './session.ts'
 import { Shell } from './shell.tsx'
 import { SignIn } from './views/sign-in.tsx'
 
+const OverviewView = lazy(() => import('./views/overview.tsx'))
+const TasksView = lazy(() => import('./views/tasks/tasks.tsx'))
+const TaskView = lazy(() => import('./views/tasks/task.tsx'))
+const TypesView = lazy(() => import('./views/types/types.tsx'))
+const TypeView = lazy(() => import('./views/types/type.tsx'))
+const DevicesView = lazy(() => import('./views/devices/devices.tsx'))
+const DeviceView = lazy(() => import('./views/devices/device.tsx'))
+const DeliveriesView = lazy(() => import('./views/deliveries.tsx'))
+const AuditView = lazy(() => import('./views/audit.tsx'))
+const UsersView = lazy(() => import('./views/users.tsx'))
+const AccountView = lazy(() => import('./views/account.tsx'))
 const JobsView = lazy(() => import('./views/jobs.tsx'))
 const LaunchView = lazy(() => import('./views/launch/launch.tsx'))
 const JobView = lazy(() => import('./views/job/job.tsx'))
@@ -25,14 +36,14 @@ function Allowed({ needs, children }: { readonly needs: Permission; readonly chi
 export function App() {
   const session = useSession()
   if (!session) return <SignIn />
+  if (session.mustChangePassword && !location.pathname.endsWith('/account'))
+    history.replaceState(null, '', '/console/account')
   return (
     <Router base="/console">
       <Shell session={session}>
         <Suspense fallback={<Loading what="the view" />}>
           <Switch>
-            <Route path="/">
-              <Redirect to="/jobs" replace />
-            </Route>
+            <Route path="/" component={OverviewView} />
             <Route path="/launch/:step?">
               <Allowed needs="execute">
                 <LaunchView />
@@ -41,6 +52,29 @@ export function App() {
             <Route path="/jobs" component={JobsView} />
             <Route path="/jobs/:id" component={JobView} />
             <Route path="/jobs/:id/operations/:operation" component={JobView} />
+            <Route path="/tasks" component={TasksView} />
+            <Route path="/tasks/new/:step?">
+              <Allowed needs="execute">
+                <LaunchView isTask />
+              </Allowed>
+            </Route>
+            <Route path="/tasks/:id" component={TaskView} />
+            <Route path="/types" component={TypesView} />
+            <Route path="/types/:name" component={TypeView} />
+            <Route path="/devices" component={DevicesView} />
+            <Route path="/devices/:id" component={DeviceView} />
+            <Route path="/deliveries" component={DeliveriesView} />
+            <Route path="/audit">
+              <Allowed needs="manageUsers">
+                <AuditView />
+              </Allowed>
+            </Route>
+            <Route path="/users">
+              <Allowed needs="manageUsers">
+                <UsersView />
+              </Allowed>
+            </Route>
+            <Route path="/account" component={AccountView} />
             <Route>
               <Page title="No such view">
                 <Empty>Nothing stands at this address.</Empty>

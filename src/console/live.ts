@@ -1,12 +1,17 @@
 /**
- * How views stay up to date: for now by asking again every two seconds. What is shown carries the time at which it was learned, and
- * says so when the service no longer answers.
+ * How views stay up to date: by the stream of live events, and by asking again where it does not stand. What is shown carries the time
+ * at which it was learned.
  */
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { type Ask, ask } from './request.ts'
+import { useStreamState } from './stream.ts'
 
-/** How often a live view asks again, in milliseconds. */
-export const LIVE_MS = 2_000
+/** How often a live view asks again: without the stream, and with it, for what no event tells. */
+const WITHOUT_STREAM_MS = 2_000
+const WITH_STREAM_MS = 30_000
+
+/** How often to ask again now, in milliseconds. */
+export const useLiveMs = (): number => (useStreamState() === 'live' ? WITH_STREAM_MS : WITHOUT_STREAM_MS)
 
 export interface LiveOptions {
   /** kept up to date while it is shown */
@@ -23,11 +28,12 @@ export function useAsked<T>(
   asked: Ask<T>,
   { live = false, every = false, enabled = true, keep = false }: LiveOptions = {},
 ): UseQueryResult<NonNullable<T> | null> {
+  const liveMs = useLiveMs()
   return useQuery<NonNullable<T> | null>({
     queryKey: keyOf(asked),
     queryFn: async ({ signal }) => (await ask(asked, signal)) ?? null,
     enabled,
-    refetchInterval: live ? LIVE_MS : every,
+    refetchInterval: live ? liveMs : every,
     ...(keep && { placeholderData: keepPreviousData }),
   })
 }

@@ -1,5 +1,6 @@
 /** The frame around every view: where one can go, who one is, and the scheme of colours. What a profile may not see is not listed. */
 import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { Permission } from '../contract/words.ts'
@@ -7,6 +8,7 @@ import { viewerZone } from './figures.tsx'
 import markUrl from './mark.svg'
 import { Icon, type IconName } from './parts/icons.tsx'
 import { type Session, signOut, useMay } from './session.ts'
+import { useStream } from './stream.ts'
 
 interface Place {
   readonly path: string
@@ -16,12 +18,20 @@ interface Place {
 }
 
 const PLACES: readonly Place[] = [
+  { path: '/', name: 'Overview', icon: 'overview' },
   { path: '/jobs', name: 'Jobs', icon: 'jobs' },
   { path: '/launch', name: 'Launch', icon: 'launch', needs: 'execute' },
+  { path: '/tasks', name: 'Tasks', icon: 'tasks' },
+  { path: '/types', name: 'Operation types', icon: 'types' },
+  { path: '/devices', name: 'Devices', icon: 'devices' },
+  { path: '/deliveries', name: 'Deliveries', icon: 'deliveries' },
+  { path: '/audit', name: 'Audit', icon: 'audit', needs: 'manageUsers' },
+  { path: '/users', name: 'Users', icon: 'users', needs: 'manageUsers' },
 ]
 
 export function Shell({ session, children }: { readonly session: Session; readonly children: ReactNode }) {
   const [open, setOpen] = useState(false)
+  useStream(useQueryClient(), session.token)
   const [location] = useLocation()
   // biome-ignore lint/correctness/useExhaustiveDependencies: whatever is gone to closes the menu
   useEffect(() => setOpen(false), [location])
@@ -50,9 +60,9 @@ export function Shell({ session, children }: { readonly session: Session; readon
         ))}
         <div className="side-foot">
           <div className="side-who">
-            <div className="cut strong" title={session.email}>
+            <Link href="/account" className="cut strong who-link" title={`${session.email}: your account`}>
               {session.name}
-            </div>
+            </Link>
             <div className="cut quiet small" title={`Organization ${session.organization}, profile ${session.profile}`}>
               {session.organization} · {session.profile}
             </div>

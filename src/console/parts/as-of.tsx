@@ -1,5 +1,6 @@
 /** Of when the figures beside it are, and whether they are still kept up to date. */
 import { Instant, span, useNow } from '../figures.tsx'
+import { useStreamState } from '../stream.ts'
 
 /** After so long without an answer the figures are called old. */
 const OLD_MS = 10_000
@@ -17,9 +18,10 @@ export function AsOf({
   readonly live?: boolean
 }) {
   const now = useNow()
+  const stream = useStreamState()
   if (dataUpdatedAt === 0) return null
   const age = now - dataUpdatedAt
-  const broken = isError || (live && age > OLD_MS)
+  const broken = isError || (live && stream !== 'live' && age > OLD_MS)
   return (
     <span className={broken ? 'as-of as-of-broken' : 'as-of'} role={broken ? 'alert' : undefined}>
       <span className="as-of-dot" aria-hidden="true" />

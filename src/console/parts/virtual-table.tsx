@@ -6,7 +6,7 @@ import { useQueries } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { count } from '../figures.tsx'
-import { LIVE_MS } from '../live.ts'
+import { useLiveMs } from '../live.ts'
 import type { Freshness } from './as-of.tsx'
 import { Failed } from './states.tsx'
 
@@ -73,6 +73,7 @@ export function VirtualTable<Row>(props: Props<Row>) {
   const cursors = useRef(new Map<number, string>())
   const [known, setKnown] = useState<number | null>(null)
   const [part, setPart] = useState(0)
+  const liveMs = useLiveMs()
   const listKey = JSON.stringify(rows.key)
   const lastKey = useRef(listKey)
   if (lastKey.current !== listKey) {
@@ -103,7 +104,7 @@ export function VirtualTable<Row>(props: Props<Row>) {
         return page
       },
       gcTime: KEPT_MS,
-      refetchInterval: rows.live ? LIVE_MS : (false as const),
+      refetchInterval: rows.live ? liveMs : (false as const),
     })),
   })
   const byIndex = new Map(wanted.map((index, at) => [index, pages[at]]))

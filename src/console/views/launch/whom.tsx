@@ -10,6 +10,7 @@ import { Notice } from '../../parts/notice.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { asking } from '../../request.ts'
+import { identifierOf } from '../devices/flattened.ts'
 import { countingFilter, type Draft, isLong, LISTED_MAX, readList } from './draft.ts'
 import { FilterBuilder } from './filter-builder.tsx'
 import type { StepProps } from './what.tsx'
@@ -148,16 +149,4 @@ function Sample({ draft }: { readonly draft: Draft }) {
       )}
     </Panel>
   )
-}
-
-/** What an entity in its flattened form is called. */
-export function identifierOf(row: Readonly<Record<string, unknown>>): string {
-  return String(
-    valueIn(row['provision.administration.identifier']) ?? valueIn(row['provision.device.identifier']) ?? '',
-  )
-}
-
-/** The value in a box of the flattened form. */
-export function valueIn(box: unknown): unknown {
-  return (box as { _value?: { _current?: { value?: unknown } } } | undefined)?._value?._current?.value
 }

@@ -1,0 +1,122 @@
+/** The devices of the organization: found by words or by any field, each leading to its own view. */
+import { Button, Select } from '@mantine/core'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { useAddressed } from '../../parts/address.ts'
+import { AsOf } from '../../parts/as-of.tsx'
+import { CsvButton } from '../../parts/csv.tsx'
+import { CurlButton } from '../../parts/curl.tsx'
+import { Find } from '../../parts/find.tsx'
+import { Page } from '../../parts/page.tsx'
+import { anywhere, useSearchRows } from '../../parts/search-rows.ts'
+import { Empty } from '../../parts/states.tsx'
+import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
+import { asking } from '../../request.ts'
+import { identifierOf, textIn } from './flattened.ts'
+
+type Entity = Readonly<Record<string, unknown>>
+
+const KINDS = [
+  { value: '', label: 'Devices' },
+  { value: 'entity.asset', label: 'Assets' },
+  { value: 'entity.subscription', label: 'Subscriptions' },
+  { value: 'entity.subscriber', label: 'Subscribers' },
+  { value: 'entity.commsModule', label: 'Communications modules' },
+]
+
+const column = (key: string, title: string, field: string, width: string, wide = true): Column<Entity> => ({
+  key,
+  title,
+  width,
+  wide,
+  cell: row => textIn(row[field]) || <span className="quiet">–</span>,
+})
+
+const COLUMNS: readonly Column<Entity>[] = [
+  {
+    key: 'identifier',
+    title: 'Identifier',
+    width: '26%',
+    cell: row => <Link href={`/devices/${encodeURIComponent(identifierOf(row))}`}>{identifierOf(row)}</Link>,
+  },
+  column('name', 'Name', 'provision.device.name', '18%'),
+  column('model', 'Model', 'provision.device.model', '14%'),
+  column('flow', 'Reached by', 'provision.device.operation.flow', '110px'),
+  column('status', 'Status', 'provision.device.operationalStatus', '12%'),
+  column('tags', 'Tags', 'provision.administration.tags', '', false),
+]
+
+export default function Devices() {
+  const [words, setWords] = useAddressed('words')
+  const [tag, setTag] = useAddressed('tag')
+  const [kind, setKind] = useAddressed('kind')
+  const [job] = useAddressed('unsuccessfulIn')
+  const [state, setState] = useState({ dataUpdatedAt: 0, isError: false, total: 0 })
+  const parts = [
+    ...(words === ''
+      ? []
+      : [
+          {
+            or: ['provision.administration.identifier', 'provision.device.name', 'provision.device.serialNumber'].map(
+              field => ({ like: { [field]: anywhere(words) } }),
+            ),
+          },
+        ]),
+    ...(tag === '' ? [] : [{ eq: { 'provision.administration.tags': tag } }]),
+    ...(kind === '' ? [] : [{ eq: { resourceType: kind } }]),
+    ...(job === '' ? [] : [{ eq: { 'operations.unsuccessfulIn': job } }]),
+  ]
+  const filter = parts.length === 0 ? {} : parts.length === 1 ? (parts[0] ?? {}) : { and: parts }
+  const query = { flattened: true, caseSensitive: false }
+  const asked = (body: object) =>
+    kind === '' ? asking('POST /search/devices', { query, body }) : asking('POST /search/entities', { query, body })
+  const rows = useSearchRows<Entity>('devices', { filter }, asked, kind === '' ? 'devices' : 'entities')
+  const isFiltered = parts.length > 0
+  return (
+    <Page
+      title="Devices"
+      fills
+      facts={<AsOf of={state} live={false} />}
+      actions={
+        <>
+          <CurlButton ask={rows.whole} what="This list" />
+          <CsvButton ask={rows.whole} name="devices" />
+        </>
+      }
+    >
+      <div className="filters">
+        <Select
+          label="Kind"
+          data={KINDS}
+          value={kind}
+          onChange={value => setKind(value ?? '')}
+          allowDeselect={false}
+          size="xs"
+          w={190}
+        />
+        <Find what="Identifier, name or serial number" value={words} onFind={setWords} />
+        <Find what="Tag" value={tag} onFind={setTag} />
+      </div>
+      <VirtualTable
+        label="Devices"
+        columns={COLUMNS}
+        rows={rows}
+        rowKey={identifierOf}
+        onState={setState}
+        empty={
+          <Empty
+            action={
+              isFiltered && (
+                <Button component={Link} href="/devices" size="xs" variant="default">
+                  Show all
+                </Button>
+              )
+            }
+          >
+            {isFiltered ? 'Nothing fits this filter.' : 'No device has been provisioned yet.'}
+          </Empty>
+        }
+      />
+    </Page>
+  )
+}

@@ -1,0 +1,34 @@
+/** The schedule of a task in words. */
+
+interface Repeating {
+  readonly period?: { readonly each: number; readonly unit: string }
+  readonly pattern?: {
+    readonly time?: string
+    readonly weekly?: { readonly days: readonly string[] }
+    readonly monthly?: { readonly day: number; readonly months: readonly string[] }
+    readonly yearly?: { readonly day: number; readonly months?: readonly string[]; readonly month?: string }
+  }
+}
+
+/** Every 2 hours; MON, FRI at 02:30:00+01:00. */
+export function repeatWords(schedule: Readonly<Record<string, unknown>>): string {
+  const { period, pattern } = (schedule.repeating ?? {}) as Repeating
+  if (period) {
+    const unit = period.unit.toLowerCase()
+    return period.each === 1 ? `every ${unit.slice(0, -1)}` : `every ${period.each} ${unit}`
+  }
+  if (!pattern) return 'once'
+  const at = pattern.time ? ` at ${pattern.time}` : ''
+  if (pattern.weekly) return `${pattern.weekly.days.length === 7 ? 'every day' : pattern.weekly.days.join(', ')}${at}`
+  const dates = pattern.monthly ?? pattern.yearly
+  if (!dates) return `every day${at}`
+  const months = dates.months ?? ('month' in dates && dates.month ? [dates.month] : [])
+  return `day ${dates.day} of ${months.length === 12 ? 'every month' : months.join(', ')}${at}`
+}
+
+/** When it ends, in words. */
+export function stopWords(schedule: Readonly<Record<string, unknown>>): string {
+  const { date, executions } = (schedule.stop ?? {}) as { date?: string; executions?: number }
+  if (executions !== undefined) return `after ${executions} ${executions === 1 ? 'job' : 'jobs'}`
+  return date ?? 'never'
+}

@@ -1,0 +1,265 @@
+/** One operation type, shown or edited: its schema is checked as it is written, with the form that comes of it beside. */
+import '@mantine/core/styles/Pill.layer.css'
+import '@mantine/core/styles/PillsInput.layer.css'
+import { Button, MultiSelect, Textarea, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, lazy, Suspense, useState } from 'react'
+import { Link, useLocation, useParams } from 'wouter'
+import type { OperationTypeAnswer } from '../../../contract/client/client.ts'
+import { PROFILES, RESOURCE_TYPES, type ResourceType } from '../../../contract/words.ts'
+import { useAsked } from '../../live.ts'
+import { Action } from '../../parts/action.tsx'
+import { Curl, CurlButton } from '../../parts/curl.tsx'
+import { Icon } from '../../parts/icons.tsx'
+import { Notice } from '../../parts/notice.tsx'
+import { Page, Panel } from '../../parts/page.tsx'
+import { Failed, Loading } from '../../parts/states.tsx'
+import { ask, asking } from '../../request.ts'
+import { useMay, useSession } from '../../session.ts'
+
+const SchemaForm = lazy(() => import('../../parts/schema-form.tsx'))
+
+const NEW: OperationTypeAnswer = {
+  name: '',
+  applicableTo: ['entity.device'],
+  parameters: {
+    type: 'object',
+    properties: { times: { type: 'integer', title: 'Times', minimum: 1, default: 1 } },
+    additionalProperties: false,
+  },
+  steps: [],
+}
+
+export default function Type() {
+  const { name = '' } = useParams<{ name: string }>()
+  const isNew = name === 'new'
+  const operationName = decodeURIComponent(name)
+  const session = useSession()
+  const organization = session?.organization ?? ''
+  const mayManage = useMay('manageOperationTypes')
+  const mayRun = useMay('execute')
+  const [, go] = useLocation()
+  const asked = asking('GET /operationTypes/provision/organizations/{organization}/{operationName}', {
+    path: { organization, operationName },
+  })
+  const found = useAsked(asked, { enabled: !isNew })
+  const type = isNew ? NEW : found.data
+  return (
+    <Page
+      title={isNew ? 'New operation type' : (type?.title ?? operationName)}
+      above={<Link href="/types">Operation types</Link>}
+      facts={!isNew && type && <span className="mono">{type.name}</span>}
+      actions={
+        !isNew &&
+        type && (
+          <>
+            <CurlButton ask={asked} what="This type" />
+            {mayManage && (
+              <Action
+                name="Delete"
+                danger
+                ask={asking('DELETE /operationTypes/provision/organizations/{organization}/{operationName}', {
+                  path: { organization, operationName },
+                })}
+                touches={null}
+                onDone={() => go('/types')}
+              >
+                <Notice>
+                  Its open operations are cancelled, and so are the tasks that run it. This cannot be taken back.
+                </Notice>
+              </Action>
+            )}
+            {mayRun && (
+              <Button
+                component={Link}
+                href={`/launch?type=${encodeURIComponent(type.name)}`}
+                size="xs"
+                leftSection={<Icon name="launch" size={14} />}
+              >
+                Launch a job
+              </Button>
+            )}
+          </>
+        )
+      }
+    >
+      {!isNew && found.isPending && <Loading what="the type" />}
+      {found.isError && <Failed error={found.error} retry={() => void found.refetch()} />}
+      {type && <Editor key={type.name} type={type} organization={organization} isNew={isNew} mayManage={mayManage} />}
+    </Page>
+  )
+}
+
+interface EditorProps {
+  readonly type: OperationTypeAnswer
+  readonly organization: string
+  readonly isNew: boolean
+  readonly mayManage: boolean
+}
+
+/** A text as JSON of a kind, or why it is none. */
+function readJson(text: string, isList: boolean): { readonly value: unknown; readonly fault: string } {
+  try {
+    const value: unknown = JSON.parse(text)
+    const fits = isList ? Array.isArray(value) : typeof value === 'object' && value !== null && !Array.isArray(value)
+    return fits ? { value, fault: '' } : { value: null, fault: isList ? 'must be a list' : 'must be an object' }
+  } catch (error) {
+    return { value: null, fault: error instanceof Error ? error.message : 'is not JSON' }
+  }
+}
+
+function Editor({ type, organization, isNew, mayManage }: EditorProps) {
+  const queries = useQueryClient()
+  const [, go] = useLocation()
+  const [name, setName] = useState(type.name)
+  const [title, setTitle] = useState(type.title ?? '')
+  const [description, setDescription] = useState(type.description ?? '')
+  const [applicableTo, setApplicableTo] = useState<readonly string[]>(type.applicableTo ?? [])
+  const [profiles, setProfiles] = useState<readonly string[]>(type.profiles ?? [])
+  const [schemaText, setSchemaText] = useState(JSON.stringify(type.parameters ?? { type: 'object' }, null, 2))
+  const [stepsText, setStepsText] = useState(JSON.stringify(type.steps ?? [], null, 2))
+  const [sample, setSample] = useState<Readonly<Record<string, unknown>>>({})
+  const isClone = typeof type.fromCatalog === 'string'
+  const schema = readJson(schemaText, false)
+  const steps = readJson(stepsText, true)
+  const isFixed = isClone || !mayManage
+  const whole = {
+    title,
+    description,
+    ...(!isClone && {
+      applicableTo: applicableTo as ResourceType[],
+      profiles: profiles.length > 0 ? [...profiles] : null,
+      parameters: schema.value as Record<string, unknown>,
+      steps: steps.value as NonNullable<OperationTypeAnswer['steps']>,
+    }),
+  }
+  const asked = isNew
+    ? asking('POST /operationTypes/provision/organizations/{organization}', {
+        path: { organization },
+        body: { name, ...whole },
+      })
+    : asking('PUT /operationTypes/provision/organizations/{organization}/{operationName}', {
+        path: { organization, operationName: type.name },
+        body: { ...(name !== type.name && { name }), ...whole },
+      })
+  const saving = useMutation({
+    mutationFn: () => ask<unknown>(asked),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['types'] })
+      go(`/types/${encodeURIComponent(name)}`)
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (schema.fault === '' && steps.fault === '') saving.mutate()
+  }
+  return (
+    <form className="columns" onSubmit={submit}>
+      <div className="span-6 stack">
+        <Panel title="Type">
+          <div className="stack">
+            <TextInput
+              label="Name"
+              required
+              maxLength={50}
+              readOnly={!mayManage}
+              value={name}
+              onChange={event => setName(event.currentTarget.value)}
+            />
+            <TextInput
+              label="Title"
+              readOnly={!mayManage}
+              value={title}
+              onChange={event => setTitle(event.currentTarget.value)}
+            />
+            <Textarea
+              label="Description"
+              rows={2}
+              readOnly={!mayManage}
+              value={description}
+              onChange={event => setDescription(event.currentTarget.value)}
+            />
+            <MultiSelect
+              label="Applicable to"
+              data={[...RESOURCE_TYPES]}
+              value={[...applicableTo]}
+              onChange={setApplicableTo}
+              disabled={isFixed}
+            />
+            <MultiSelect
+              label="Profiles that may run it"
+              description="None named: all but viewer"
+              data={PROFILES.filter(each => each !== 'viewer')}
+              value={[...profiles]}
+              onChange={setProfiles}
+              disabled={isFixed}
+            />
+          </div>
+        </Panel>
+        {isClone && (
+          <Notice calm>A clone of {type.fromCatalog}: only name, title and description can be changed.</Notice>
+        )}
+        <Panel title="Parameters, as JSON Schema">
+          <Textarea
+            aria-label="JSON Schema of the parameters"
+            className="editor"
+            rows={16}
+            spellCheck={false}
+            readOnly={isFixed}
+            value={schemaText}
+            error={schema.fault}
+            onChange={event => setSchemaText(event.currentTarget.value)}
+          />
+        </Panel>
+        <Panel title="Steps">
+          <Textarea
+            aria-label="Steps as JSON"
+            className="editor"
+            rows={8}
+            spellCheck={false}
+            readOnly={isFixed}
+            value={stepsText}
+            error={steps.fault}
+            onChange={event => setStepsText(event.currentTarget.value)}
+          />
+        </Panel>
+      </div>
+      <div className="span-6 stack">
+        <Panel title="The form of it">
+          {schema.fault === '' ? (
+            <Suspense fallback={<Loading what="the form" />}>
+              <SchemaForm
+                key={schemaText}
+                schema={schema.value as Record<string, unknown>}
+                data={sample}
+                onChange={setSample}
+              />
+              <details className="more">
+                <summary>What would be sent</summary>
+                <pre className="code">{JSON.stringify(sample, null, 2)}</pre>
+              </details>
+            </Suspense>
+          ) : (
+            <p className="quiet">The schema cannot be read yet.</p>
+          )}
+        </Panel>
+        {mayManage && (
+          <Panel title="Save">
+            <div className="stack">
+              {saving.isError && <Failed error={saving.error} />}
+              <details className="more">
+                <summary>The same with curl</summary>
+                <Curl ask={asked} />
+              </details>
+              <div>
+                <Button type="submit" loading={saving.isPending} disabled={schema.fault !== '' || steps.fault !== ''}>
+                  {isNew ? 'Create the type' : 'Save'}
+                </Button>
+              </div>
+            </div>
+          </Panel>
+        )}
+      </div>
+    </form>
+  )
+}
