@@ -10,6 +10,7 @@ import type { JobRequest } from '../../src/domain/job.ts'
 import type { Connector, OperationRequest, SendReport } from '../../src/engine/connector.ts'
 import { createEngine, type Engine } from '../../src/engine/engine.ts'
 import { createJobs, type Jobs } from '../../src/engine/jobs.ts'
+import type { Loop } from '../../src/engine/loop.ts'
 import type { Database, Transaction } from '../../src/store/database.ts'
 import type { StoredJob } from '../../src/store/jobs.ts'
 import { recordHeartbeat } from '../../src/store/nodes.ts'
@@ -40,8 +41,8 @@ export interface Workbench {
     identifiers: readonly string[],
     columns?: { tags?: string[]; flow?: Flow; cellInfo?: string },
   ): Promise<void>
-  /** Runs every loop until nothing is left to do now. */
-  settle(): Promise<Date | null>
+  /** Runs the loops until nothing is left to do now: all of them first, or, where this process is alone, those that have work. */
+  settle(all?: boolean): Promise<Date | null>
   /** Goes on in time, settling at each step; the process lives all the while. */
   advance(ms: number): Promise<void>
   /** Says that this process lives, as its loops would while time jumps. */
@@ -158,20 +159,44 @@ export async function createWorkbench(
     await recordHeartbeat(shared, { node, name: `node-${node}`, roles: ['engine'] }, clock.now())
   }
 
-  /** Answers when the loops next have something to do, heartbeats aside. */
-  async function settle(): Promise<Date | null> {
-    for (let quiet = 0; ; ) {
-      let nextAt: Date | null = null
-      for (const loop of engine.loops.values()) {
-        const at = await loop.runOnce(clock.now())
-        if (at !== null && !ASIDE.has(loop.name) && (nextAt === null || at < nextAt)) nextAt = at
-      }
-      quiet = nextAt !== null && nextAt <= clock.now() ? 0 : quiet + 1
-      if (quiet === 2) return nextAt
-      // Reports are gathered for a few milliseconds of real time, and then written.
-      do await sleep(6)
-      while (database.underWay() > 0)
+  const woken = new Set<string>()
+  const nextAts = new Map<string, Date | null>()
+  for (const loop of [...engine.loops.values()]) {
+    const wake = () => {
+      woken.add(loop.name)
+      loop.wake()
     }
+    ;(engine.loops as Map<string, Loop>).set(loop.name, { ...loop, wake })
+  }
+
+  /** Runs the loops that were woken, or that have something to do by now; answers whether there were any. */
+  async function runDue(): Promise<boolean> {
+    let ran = false
+    for (const loop of engine.loops.values()) {
+      const nextAt = nextAts.get(loop.name) ?? null
+      if (!woken.delete(loop.name) && (nextAt === null || nextAt > clock.now())) continue
+      nextAts.set(loop.name, await loop.runOnce(clock.now()))
+      ran = true
+    }
+    return ran
+  }
+
+  /** Answers when the loops next have something to do, heartbeats and chores aside. `all`: others may have left them work in silence. */
+  async function settle(all = true): Promise<Date | null> {
+    if (all) for (const name of engine.loops.keys()) woken.add(name)
+    for (let looked = all; ; looked = false) {
+      const before = sent.length
+      const ran = await runDue()
+      // Reports are gathered for a few milliseconds of real time, and then written.
+      const reporting = looked || sent.length > before || database.underWay() > 0
+      if (reporting) {
+        do await sleep(6)
+        while (database.underWay() > 0)
+      }
+      if (!ran && !reporting) break
+    }
+    const due = [...nextAts].flatMap(([name, at]) => (at === null || ASIDE.has(name) ? [] : [at]))
+    return due.length === 0 ? null : new Date(Math.min(...due.map(at => at.getTime())))
   }
 
   const workbench: Workbench = {
@@ -197,10 +222,12 @@ export async function createWorkbench(
       const until = clock.now().getTime() + ms
       let nextAt = await settle()
       while (clock.now().getTime() < until) {
-        const wakeUpAt = clock.nextWakeUp()?.getTime() ?? until
+        const wakeUpAt = clock.nextWakeUp()?.getTime() ?? Number.POSITIVE_INFINITY
         await clock.advanceTo(new Date(Math.min(until, wakeUpAt, nextAt?.getTime() ?? until)))
+        // Whoever woke may have something to report.
+        if (wakeUpAt <= clock.now().getTime()) await sleep(6)
         await beat()
-        nextAt = await settle()
+        nextAt = await settle(false)
       }
     },
     async outage(ms) {

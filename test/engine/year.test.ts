@@ -4,7 +4,6 @@ import { firstOccurrence, nextOccurrence } from '../../src/domain/recurrence.ts'
 import { parseTaskSchedule } from '../../src/domain/task-schedule.ts'
 import { createTasks } from '../../src/engine/tasks.ts'
 import { compileEntityFilter } from '../../src/store/entity-filter.ts'
-import { recordHeartbeat } from '../../src/store/nodes.ts'
 import { readJobsOfTask, readTask } from '../../src/store/tasks.ts'
 import { createTestDatabase } from '../database.ts'
 import { createVirtualClock } from '../virtual-clock.ts'
@@ -15,8 +14,6 @@ const DAY = 24 * HOUR
 const LONG_MS = 240_000
 /** No time to acknowledge, and an answer at once: nothing is left to look after. */
 const rules = { ackTimeout: 0, timeout: MINUTE, retries: 0, retriesDelay: 0, retryResultList: [] }
-/** Loops that keep the house at their own hours; they run at every stop, and nothing is stopped for. */
-const HOUSE = ['node-keeper', 'housekeeper']
 
 async function standAt(startAt: Date) {
   const { database, close } = await createTestDatabase()
@@ -26,18 +23,12 @@ async function standAt(startAt: Date) {
 
 /** Goes to an instant, stopping where the loops that move jobs say that they have work, as a living process. Answers how often it stopped. */
 async function goTo(bench: Workbench, until: Date): Promise<number> {
-  const { clock, engine } = bench
+  const { clock } = bench
   for (let stops = 1; ; stops += 1) {
-    await recordHeartbeat(bench.database, { node: 1, name: 'node-1', roles: ['engine'] }, clock.now())
-    await bench.settle()
+    await bench.beat()
+    const nextAt = await bench.settle(stops === 1)
     if (clock.now() >= until) return stops
-    let nextMs = until.getTime()
-    for (const loop of engine.loops.values()) {
-      if (HOUSE.includes(loop.name)) continue
-      const at = await loop.runOnce(clock.now())
-      if (at !== null && at > clock.now()) nextMs = Math.min(nextMs, at.getTime())
-    }
-    await clock.advanceTo(new Date(nextMs))
+    await clock.advanceTo(new Date(Math.min(until.getTime(), nextAt?.getTime() ?? until.getTime())))
   }
 }
 
