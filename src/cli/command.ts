@@ -36,6 +36,8 @@ export interface CommandWords {
   readonly declare?: (command: Command) => void
   /** false where it talks to no service */
   readonly service?: boolean
+  /** false where it prints what another process prints */
+  readonly output?: boolean
 }
 
 const examplesBy = new WeakMap<Command, readonly Example[]>()
@@ -60,7 +62,9 @@ export function command(surroundings: Surroundings, words: CommandWords, act: Ac
       .option('--url <url>', "the service's address (default: DROVER_URL, or where you are signed in)")
       .option('--organization <name>', 'the organization, where a key sees several (default: DROVER_ORGANIZATION)')
   }
-  made.option('--json', 'print JSON for programs').option('--utc', 'read and show times in UTC')
+  if (words.output !== false) {
+    made.option('--json', 'print JSON for programs').option('--utc', 'read and show times in UTC')
+  }
   return made.action(async () => {
     const options = made.opts()
     const out = createOutput({ json: options.json === true, utc: options.utc === true }, surroundings)

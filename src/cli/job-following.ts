@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client, JobSummaryView, JobView } from '../contract/client/client.ts'
 import { CommandFailed, type ExitName } from './exit-codes.ts'
+import { watchJobNews } from './job-news.ts'
 import { createJobProgress } from './job-progress.ts'
 import type { Output } from './output.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -26,34 +27,40 @@ export interface Following {
   readonly tell?: (job: JobView) => Promise<void>
 }
 
-/** The first pause between two looks, and the longest. */
+/** Between two looks at a job, however fast it changes. */
 const LOOK_MS = 250
-const LOOK_MAX_MS = 2_000
 
 /** Waits until a job has ended. Fails with `late` where that takes too long, and as the service does. */
-export async function followJob(
-  jobId: string,
-  { client, out, surroundings, withinMs, tell }: Following,
-): Promise<JobView> {
+export async function followJob(jobId: string, following: Following): Promise<JobView> {
+  const { client, out, surroundings, withinMs, tell } = following
   const { stderr, interrupted } = surroundings
+  const late = withinMs === undefined ? undefined : AbortSignal.timeout(withinMs)
+  const signal = late ? AbortSignal.any([interrupted, late]) : interrupted
   const progress = stderr.isTTY && !out.json ? createJobProgress(stderr as NodeJS.WriteStream) : undefined
-  const until = withinMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + withinMs
+  const news = watchJobNews(client, jobId)
+  signal.addEventListener('abort', news.close)
   let told = ''
-  let pause = LOOK_MS
+  let status = ''
   try {
     for (;;) {
-      const job = await client.call('GET /operation/jobs/{jobId}', { path: { jobId }, signal: interrupted })
+      const job = await client.call('GET /operation/jobs/{jobId}', { path: { jobId }, signal })
       const { summary } = job.report
+      status = summary.status
       progress?.show(summary)
       const state = JSON.stringify(summary)
-      pause = state === told ? Math.min(pause * 2, LOOK_MAX_MS) : LOOK_MS
       if (state !== told) await tell?.(job)
       told = state
       if (summary.status in OUTCOMES) return job
-      if (Date.now() >= until) throw new CommandFailed('late', `Job ${jobId} is still ${summary.status}.`)
-      await sleep(Math.min(pause, until - Date.now()), undefined, { signal: interrupted })
+      await sleep(LOOK_MS, undefined, { signal })
+      await news.next()
+      signal.throwIfAborted()
     }
+  } catch (error) {
+    if (late?.aborted) throw new CommandFailed('late', `Job ${jobId} is still ${status || 'not read'}.`)
+    throw error
   } finally {
+    signal.removeEventListener('abort', news.close)
+    news.close()
     progress?.end()
   }
 }

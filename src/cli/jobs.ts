@@ -53,7 +53,7 @@ function runCommand(surroundings: Surroundings): Command {
         },
         {
           meaning: 'what a filter finds, made but not launched yet',
-          line: 'drover jobs run REFRESH_INFO --where "provision.device.model.name=m1" --timeout 60s --inactive',
+          line: 'drover jobs run REFRESH_INFO --where "provision.device.name~^Meter" --timeout 60s --inactive',
         },
       ],
       declare: made => {

@@ -41,8 +41,13 @@ export function serveCommand(surroundings: Surroundings): Command {
         'run a service on this machine, configured by environment variables (docs/reference/configuration.md)',
       examples: [{ meaning: 'on the embedded database, with its data in ./data', line: 'drover serve' }],
       service: false,
+      output: false,
     },
-    async () => await become('main', [], process.env),
+    async () => {
+      // What only clients read means nothing to a service, which would say so.
+      const { DROVER_URL: _url, DROVER_API_KEY: _key, ...env } = process.env
+      return await become('main', [], env)
+    },
   )
 }
 
@@ -60,6 +65,7 @@ export function simulateCommand(surroundings: Surroundings): Command {
         },
       ],
       service: false,
+      output: false,
       declare: made => {
         made.helpOption(false).allowUnknownOption().passThroughOptions()
       },
@@ -77,6 +83,7 @@ export function demoCommand(surroundings: Surroundings): Command {
       description: 'run UPDATE on a pretend fleet, on a service of its own in a temporary folder',
       examples: [{ meaning: 'a small fleet, some of whose devices fail', line: 'drover demo --devices 20 --fail 0.1' }],
       service: false,
+      output: false,
       declare: made => {
         made
           .option('--devices <n>', 'how many devices', count, 1_000)

@@ -1,0 +1,305 @@
+/** What commands do, say and end with, against a running service. */
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { JobView } from '../../src/contract/client/client.ts'
+import { ADMIN, openHouse } from '../service/house.ts'
+import { openCommandLine } from './command-line.ts'
+
+const house = await openHouse()
+const cli = await openCommandLine({ DROVER_URL: house.url, DROVER_API_KEY: house.apiKey })
+const inFile = (name: string) => path.join(cli.home, name)
+
+await house.provision('meter-1', { 'provision.administration.tags': ['meters'] })
+const key = await house.provision('asking')
+
+async function job(...args: string[]): Promise<JobView> {
+  const ran = await cli.run(['jobs', 'run', 'REFRESH_INFO', '--timeout', '60s', '--json', ...args])
+  expect(ran.stderr).toBe('')
+  return JSON.parse(ran.stdout)
+}
+
+/** The device asks for its work, and says how it ended. */
+async function asks(resultCode: string): Promise<void> {
+  const asked = await house.south<{ operation: { request: { id: string } } }>(
+    'asking',
+    key,
+    'operation/pending?wait=30',
+  )
+  const { id } = asked.body.operation.request
+  await house.south('asking', key, 'operation/response', {
+    version: '8.0',
+    operation: { response: { id, resultCode } },
+  })
+}
+
+describe('exit codes', () => {
+  test('2: the command line is not right', async () => {
+    const wrong = [
+      ['jobs', 'lst'],
+      ['jobs', 'show'],
+      ['jobs', 'list', '--nothing'],
+      ['jobs', 'run', 'REFRESH_INFO', '-e', 'a', '--tag', 'b'],
+    ]
+    for (const args of wrong) {
+      const { code, stderr, stdout } = await cli.run(args)
+      expect([code, stdout]).toEqual([2, ''])
+      expect(stderr).not.toBe('')
+    }
+    expect((await cli.run(['jobs', 'lst'])).stderr).toContain('Did you mean list?')
+  })
+
+  test('3: the service cannot be reached', async () => {
+    const { code, stderr } = await cli.run(['jobs', 'list', '--url', 'http://127.0.0.1:1'])
+    expect(code).toBe(3)
+    expect(stderr).toContain('The service at http://127.0.0.1:1 cannot be reached')
+  })
+
+  test('4: the service refused it, and says why', async () => {
+    const { code, stderr } = await cli.run(['jobs', 'run', 'NO_SUCH_TYPE', '-e', 'meter-1'])
+    expect(code).toBe(4)
+    expect(stderr).toContain('The organization has no operation type of this name.')
+  })
+
+  test('5: not signed in, or with a key that is not good', async () => {
+    const nobody = await cli.run(['jobs', 'list'], { env: { DROVER_API_KEY: undefined } })
+    const stranger = await cli.run(['jobs', 'list'], { env: { DROVER_API_KEY: 'not-a-key' } })
+    expect([nobody.code, stranger.code]).toEqual([5, 5])
+    expect(nobody.stderr).toContain('Sign in with `drover login`, or set DROVER_API_KEY.')
+  })
+
+  test('6: there is no such thing', async () => {
+    const ran = await Promise.all([
+      cli.run(['jobs', 'show', '0000000000000000']),
+      cli.run(['devices', 'show', 'nobody']),
+      cli.run(['types', 'show', 'NOTHING']),
+    ])
+    expect(ran.map(({ code }) => code)).toEqual([6, 6, 6])
+  })
+
+  test('7: it did not come in time', async () => {
+    const { id } = await job('-e', 'meter-1')
+    const { code, stderr } = await cli.run(['jobs', 'watch', id, '--within', '500ms'])
+    expect(code).toBe(7)
+    expect(stderr).toContain(`Job ${id} is still IN_PROGRESS.`)
+    await cli.run(['jobs', 'cancel', id])
+  })
+
+  test('0, 10, 11 and 12: how the job that was waited for ended', async () => {
+    const wait = (...args: string[]) =>
+      cli.run(['jobs', 'run', 'REFRESH_INFO', '-e', 'asking', '--timeout', '60s', '--wait', ...args])
+    const fine = wait()
+    await asks('SUCCESSFUL')
+    expect((await fine).code).toBe(0)
+    const failed = wait()
+    await asks('ERROR_PROCESSING')
+    expect((await failed).code).toBe(10)
+    expect((await wait('--stop', '1s')).code).toBe(12)
+    const { id } = await job('-e', 'asking', '--inactive')
+    await cli.run(['jobs', 'cancel', id])
+    expect((await cli.run(['jobs', 'watch', id])).code).toBe(11)
+  })
+
+  test('130: it was interrupted', async () => {
+    const { id } = await job('-e', 'meter-1', '--inactive')
+    const interruption = new AbortController()
+    const watching = cli.run(['jobs', 'watch', id], { signal: interruption.signal })
+    interruption.abort()
+    expect((await watching).code).toBe(130)
+  })
+
+  test('for programs, a failure is one line of JSON on standard error', async () => {
+    const { code, stdout, stderr } = await cli.run(['jobs', 'show', '0000000000000000', '--json'])
+    expect(stdout).toBe('')
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: { kind: 'notFound', exitCode: code, status: 404, errors: [{ code: '0x010005' }] },
+    })
+  })
+})
+
+describe('login', () => {
+  test('the token lies in a file of its owner alone and serves the next commands, at that service only', async () => {
+    const env = { DROVER_API_KEY: undefined, DROVER_URL: undefined }
+    const stdin = `${house.password}\n`
+    const login = await cli.run(['login', '--url', house.url, '--email', ADMIN, '--password-stdin', '--json'], {
+      env,
+      stdin,
+    })
+    expect(login.code).toBe(0)
+    const { file } = JSON.parse(login.stdout)
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    const { token } = JSON.parse(await readFile(file, 'utf8'))
+    expect(token.split('.')).toHaveLength(3)
+    expect(await readFile(file, 'utf8')).not.toContain(house.password)
+
+    expect((await cli.run(['jobs', 'list'], { env })).code).toBe(0)
+    const elsewhere = await cli.run(['jobs', 'list', '--url', 'http://127.0.0.1:1'], { env })
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([
+      5,
+      expect.stringContaining(`signed in to ${house.url}, not to`),
+    ])
+    const said = JSON.stringify([login, await cli.run(['types', 'list'], { env })])
+    for (const secret of [token, house.password, house.apiKey]) expect(said).not.toContain(secret)
+
+    expect((await cli.run(['jobs', 'list'], { env: { DROVER_API_KEY: 'not-a-key' } })).code).toBe(5)
+    expect((await cli.run(['logout'], { env })).stdout).toBe('Signed out.\n')
+    expect((await cli.run(['jobs', 'list', '--url', house.url], { env })).code).toBe(5)
+  })
+
+  test('a password that is typed is not shown', async () => {
+    const ran = await cli.run(['login', '--email', ADMIN], { stdin: `${house.password}\n`, terminal: true })
+    expect(ran.stderr).toContain('Password: ')
+    expect([ran.code, ran.stderr.includes(house.password)]).toEqual([0, false])
+  })
+
+  test('a wrong password is told and keeps nothing', async () => {
+    await cli.run(['logout'])
+    const ran = await cli.run(['login', '--email', ADMIN, '--password-stdin'], { stdin: 'wrong\n' })
+    expect(ran.code).toBe(5)
+    expect((await cli.run(['logout'])).stdout).toBe('Nobody was signed in.\n')
+  })
+})
+
+describe('jobs', () => {
+  test('a list that is longer than a request takes is built in parts, and told as one job', async () => {
+    const ids = Array.from({ length: 250 }, (_, at) => `sleeper-${at}`)
+    await writeFile(inFile('sleepers.csv'), `provision.device.identifier\n${ids.join('\n')}\n`)
+    expect((await cli.run(['devices', 'import', inFile('sleepers.csv')])).code).toBe(0)
+    await writeFile(inFile('targets.txt'), `# all of them, and one that is not there\n${ids.join('\n')}\nghost\n`)
+    const { id, report } = await job('--file', inFile('targets.txt'))
+    expect(report.summary).toMatchObject({ status: 'IN_PROGRESS', total: 250 })
+    expect(report.target).toEqual({ notProvisioned: ['ghost'] })
+    expect(JSON.parse((await cli.run(['jobs', 'cancel', id, '--json'])).stdout).id).toBe(id)
+  })
+
+  test('a job that cannot be built to its end is cancelled', async () => {
+    const ids = Array.from({ length: 150 }, (_, at) => `ghost-${at}`)
+    await writeFile(inFile('ghosts.txt'), ids.join('\n'))
+    const ran = await cli.run([
+      'jobs',
+      'run',
+      'REFRESH_INFO',
+      '--file',
+      inFile('ghosts.txt'),
+      '--timeout',
+      '60s',
+      '--notes',
+      'ghosts',
+    ])
+    expect(ran.code).toBe(4)
+    const found = JSON.parse((await cli.run(['jobs', 'list', '--where', 'jobUserNotes=ghosts', '--json'])).stdout)
+    expect(found.map(({ report }: JobView) => report.summary.status)).toEqual(['CANCELLED'])
+  })
+
+  test('schedule, window, scattering and retries reach the service as they were meant', async () => {
+    const { request } = await job(
+      ...[
+        '--tag',
+        'meters',
+        '--inactive',
+        '--start',
+        '10m',
+        '--stop',
+        '7d',
+        '--window',
+        'MON-FRI 22:00-06:00',
+        '--timezone',
+        'Europe/Madrid',
+      ],
+      ...[
+        '--spread',
+        '80',
+        '--by-cell',
+        '50',
+        '--ack-timeout',
+        '30s',
+        '--timeout',
+        '10m',
+        '--retries',
+        '2',
+        '--retries-delay',
+        '1m',
+      ],
+      ...['--retry-on', 'ERROR_PROCESSING', '--notes', 'a night'],
+    )
+    expect(request).toMatchObject({
+      schedule: {
+        start: { delayed: 600_000 },
+        stop: { delayed: 604_800_000 },
+        window: { weekly: [{ days: ['MON', 'TUE', 'WED', 'THU', 'FRI'] }], timezone: 'Europe/Madrid' },
+        scattering: { maxSpread: 80, strategy: { field: 'subscription.collected.cellInfo', factor: 50 } },
+      },
+      operationParameters: { ackTimeout: 30_000, timeout: 600_000, retries: 2, retriesDelay: 60_000 },
+      target: { append: { tags: ['meters'] } },
+      userNotes: 'a night',
+    })
+  })
+
+  test('people are told the id alone on standard output, and what to know beside it', async () => {
+    const ran = await cli.run([
+      'jobs',
+      'run',
+      'REFRESH_INFO',
+      '-e',
+      'meter-1,nobody,meter-1',
+      '--timeout',
+      '60s',
+      '--inactive',
+    ])
+    expect(ran.stdout).toMatch(/^[0-9a-f]{16}\n$/)
+    expect(ran.stderr).toContain('REFRESH_INFO on 1 entity, IDLE.')
+    expect(ran.stderr).toContain('1 not provisioned: nobody\n1 named twice: meter-1\n')
+  })
+
+  test('watched by a program, every change of the job is a line', async () => {
+    const { id } = await job('-e', 'asking')
+    const watching = cli.run(['jobs', 'watch', id, '--json'])
+    await asks('SUCCESSFUL')
+    const { code, stdout } = await watching
+    const states = stdout
+      .trim()
+      .split('\n')
+      .map(line => (JSON.parse(line) as JobView).report.summary.status)
+    expect([code, states.at(-1)]).toEqual([0, 'FINISHED'])
+  })
+})
+
+describe('devices import', () => {
+  test('every row has its result, keys go into a file of their owner alone, and are told nowhere else', async () => {
+    const rows = [{ 'provision.device.identifier': 'new-1' }, { 'provision.device.identifier': 'meter-1' }, {}]
+    await writeFile(inFile('rows.ndjson'), rows.map(row => JSON.stringify(row)).join('\n'))
+    const ran = await cli.run([
+      'devices',
+      'import',
+      inFile('rows.ndjson'),
+      '--keys',
+      inFile('keys.csv'),
+      '--batch',
+      '2',
+      '--json',
+    ])
+    expect(ran.code).toBe(1)
+    const results = ran.stdout
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
+    expect(results.map(({ row, statusCode }) => [row, statusCode])).toEqual([
+      [1, 201],
+      [2, 400],
+      [3, 400],
+    ])
+    expect((await stat(inFile('keys.csv'))).mode & 0o777).toBe(0o600)
+    const kept = (await readFile(inFile('keys.csv'), 'utf8')).split('\n')
+    expect(kept.slice(0, 2)).toEqual(['identifier;apiKey', expect.stringMatching(/^new-1;.+/)])
+    expect(ran.stdout).not.toContain(kept[1]!.split(';')[1])
+    const again = await cli.run(['devices', 'import', inFile('rows.ndjson'), '--keys', inFile('keys.csv')])
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('keys are not written over')])
+  })
+
+  test('a file that is not what it says is told with its place', async () => {
+    await writeFile(inFile('broken.json'), '[{"provision.device.identifier": "x"}, 5]')
+    const ran = await cli.run(['devices', 'import', inFile('broken.json')])
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('"5" stands where an object should')])
+    expect((await cli.run(['devices', 'import', inFile('nothing.csv')])).code).toBe(2)
+  })
+})
