@@ -21,8 +21,9 @@ export interface Deliveries {
   close(): Promise<void>
 }
 
-const GIVE_UP_AFTER_MS = 24 * 3_600_000
-const PAUSES = { firstMs: 5_000, longestMs: 3_600_000 }
+/** How long a delivery is tried before it is given up, and the pauses between its attempts, ms. Serves: decisions on notifications. */
+export const GIVE_UP_AFTER_MS = 24 * 3_600_000
+export const PAUSES = { firstMs: 5_000, longestMs: 3_600_000 }
 
 /** Opens the queue of deliveries; nothing is delivered before `start`. */
 export async function openDeliveries(

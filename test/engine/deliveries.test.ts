@@ -13,6 +13,7 @@ import {
   type DeliveryWorker,
   type DeliveryWorkerOptions,
 } from '../../src/engine/delivery-worker.ts'
+import { GIVE_UP_AFTER_MS, PAUSES } from '../../src/service-deliveries.ts'
 import { CounterDeltas, writeDeltas } from '../../src/store/counters.ts'
 import { type Database, openDatabase } from '../../src/store/database.ts'
 import { listDeliveries, readDelivery } from '../../src/store/deliveries.ts'
@@ -380,6 +381,42 @@ describe('a receiver that refuses', () => {
     expect(await read(job, 'callback', 'jobStarted')).toMatchObject({ state: 'GIVEN_UP', attempts: 2 })
     const failed = await database.query(sql`select 1 from pgboss.job where state = 'failed'`)
     expect(failed).toEqual([])
+  })
+
+  test('is tried for 24 hours of the clock, after pauses that grow from seconds to an hour', async () => {
+    await forget()
+    const receiver = await createCallbackReceiver()
+    receiver.answer(response => void response.writeHead(500).end())
+    const patient = await openDeliveryQueue({ database, log: silentLog, supervise: false, pauses: PAUSES })
+    onTestFinished(() => patient.stop())
+    let aheadMs = 0
+    const worker = runWorker({ queue: patient, aheadMs: () => aheadMs, giveUpAfterMs: GIVE_UP_AFTER_MS })
+    const job = await jobWith(receiver.url)
+    await database.transaction(tx => enqueuer(patient).started(tx, [job], new Date()))
+    const pausesMs: number[] = []
+    for (let attempt = 1; ; attempt += 1) {
+      await receiver.hears(attempt)
+      const { state, attempts } = (await logged(worker, () => read(job, 'callback', 'jobStarted')))!
+      expect(attempts).toBe(attempt)
+      if (state === 'GIVEN_UP') break
+      // The queue keeps the server's time: what it would wait for is let go by at once, on the clock too.
+      const [{ ms }] = (await database.query<{ ms: number }>(sql`
+        with waiting as (select id, start_after from pgboss.job where state = 'retry'),
+             due as (update pgboss.job j set start_after = now() from waiting w where j.id = w.id)
+        select extract(epoch from start_after - now())::float8 * 1000 as ms from waiting`)) as [{ ms: number }]
+      pausesMs.push(ms)
+      aheadMs += ms
+      worker.wake()
+    }
+    expect(pausesMs[0]).toBeLessThanOrEqual(2 * PAUSES.firstMs)
+    expect(Math.max(...pausesMs)).toBeLessThanOrEqual(PAUSES.longestMs + 1_000)
+    expect(Math.min(...pausesMs.slice(12))).toBeGreaterThan(PAUSES.longestMs / 3)
+    // Each is drawn from a span that doubles, so that receivers do not hear all of theirs at once.
+    for (const [index, ms] of pausesMs.slice(1).entries()) expect(ms).toBeGreaterThan(pausesMs[index]! / 3)
+    const triedMs = pausesMs.reduce((sum, ms) => sum + ms, 0)
+    expect(triedMs).toBeGreaterThanOrEqual(GIVE_UP_AFTER_MS - 60_000)
+    expect(triedMs).toBeLessThan(GIVE_UP_AFTER_MS + PAUSES.longestMs + 60_000)
+    expect(pausesMs.length).toBeLessThan(80)
   })
 
   test('delays only itself: a hundred silent deliveries leave the others as quick as ever', async () => {
