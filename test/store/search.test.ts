@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parseFilter } from '../../src/domain/filter.ts'
+import { operationId } from '../../src/domain/identity.ts'
 import type { SearchRequest } from '../../src/domain/search.ts'
 import { parseSearch } from '../../src/domain/search.ts'
 import type { Database } from '../../src/store/database.ts'
@@ -60,7 +61,19 @@ function explaining(seen: PlanNode[]): Database {
     seen.push(...nodes(row!['QUERY PLAN'][0]!.Plan))
     return []
   }
-  return { ...database, query, transaction: work => work({ ...database, query } as never) }
+  async function* stream<Row>(fragment: Parameters<Database['query']>[0]): AsyncGenerator<Row[], void, void> {
+    yield await query<Row>(fragment)
+  }
+  return { ...database, query, stream, transaction: work => work({ ...database, query } as never) }
+}
+
+/** The large tables that a search reads through, by its plan. */
+async function readThrough(ask: (db: Database) => Promise<unknown>): Promise<string[]> {
+  const seen: PlanNode[] = []
+  await ask(explaining(seen))
+  expect(seen.length).toBeGreaterThan(0)
+  const scans = seen.filter(node => node['Node Type'] === 'Seq Scan').map(node => node['Relation Name'] ?? '')
+  return scans.filter(name => LARGE.includes(name))
 }
 
 const LARGE = ['operation', 'operation_ended', 'operation_ended_rest']
@@ -99,6 +112,67 @@ describe('at a million operations', () => {
     await findPage(database, table, search, noRows)
     console.log(`${_}: ${Math.round(performance.now() - startedMs)} ms`)
   })
+
+  /** What an equality asks of each type, and of the ids. */
+  const VALUES: Readonly<Record<string, unknown>> = {
+    text: 'd7',
+    number: 1,
+    boolean: true,
+    date: '2026-03-01T01:00:00Z',
+    any: 'x',
+    'jobs.id': oneJob.eq.jobId,
+    'operations.jobId': oneJob.eq.jobId,
+    'operations.operationId': operationId({ job: firstJob + 5n, partition: 7, entity: 7n }),
+  }
+  const tables: readonly [string, SearchTable<never>][] = [
+    ['jobs', jobs],
+    ['open operations of devices', open],
+    ['ended operations', ended],
+    ['ended operations of devices', operationTable(ORGANIZATION, 'ended', 'entity.device')],
+  ]
+
+  test.each(tables)('every indexed field of %s leads there: a page, a summary and a file', async (_, table) => {
+    const indexed = table.fields.filter(field => field.indexed)
+    expect(indexed.length).toBeGreaterThan(0)
+    for (const {
+      names: [name = ''],
+      type,
+    } of indexed) {
+      const filter = { eq: { [name]: VALUES[name] ?? VALUES[type] } }
+      const search = parseSearch({ filter }, fieldTypesOf(table))
+      const asked: readonly [string, (db: Database) => Promise<unknown>][] = [
+        ['page', db => findPage(db, table, search, noRows)],
+        ['summary', db => summarise(db, table, search.filter, [name])],
+        ['file', db => streamFields(db, table, search, [name]).next()],
+      ]
+      for (const [what, ask] of asked) expect([name, what, await readThrough(ask)]).toEqual([name, what, []])
+    }
+  })
+
+  test.each(tables)(
+    'other fields of %s may read it through for rare values or another order, as any does that has no index',
+    async (_, table) => {
+      // The reason: each further index would cost every operation that ends. What such a search reads is bounded by its time,
+      // and the reference says so of every field that is not indexed.
+      const orders = new Set(table.orders.map(({ field }) => field))
+      const readsThrough = async (body: unknown) => {
+        const search = parseSearch(body, fieldTypesOf(table))
+        return (await readThrough(db => findPage(db, table, search, noRows))).length > 0
+      }
+      const without: string[] = []
+      for (const { names, type, indexed } of table.fields) {
+        const [name = ''] = names
+        if (VALUES[type] === undefined) continue
+        if ((await readsThrough({ filter: { eq: { [name]: VALUES[name] ?? VALUES[type] } } })) && indexed) {
+          without.push(`eq ${name}`)
+        }
+        const sort = { parameters: [{ name, type: 'DESCENDING' }] }
+        if ((await readsThrough({ sort })) && orders.has(name)) without.push(`sort ${name}`)
+      }
+      expect(without).toEqual([])
+    },
+    60_000,
+  )
 
   test('the number of pages is exact up to a hundred thousand rows, and then the least there are', async () => {
     const pages = async (body: unknown) =>
