@@ -3,16 +3,9 @@
  * service answers meanwhile, and how soon all of it is cancelled, once while pending and once while waiting for connections.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import { type Figures, type Measurement, quantile } from './figures.ts'
+import { createJob, letAllWait, onDatabaseOf, provisionMany, type Summary, summaryOf } from './million-entities.ts'
 import { type BenchService, residentMb, startService } from './processes.ts'
-
-interface Summary {
-  readonly status: string
-  readonly total: number
-  readonly inProgress: { readonly total: number }
-  readonly finished: { readonly cancelled: { readonly total: number } }
-}
 
 const WITHIN_MS = 300_000
 
@@ -41,70 +34,31 @@ export function million(entities = 1_000_000): Measurement {
 }
 
 async function measure(service: BenchService, entities: number): Promise<Figures> {
-  const database = new pg.Client(service.postgres.url)
-  await database.connect()
-  try {
-    await provision(database, entities)
-    const before = residentMb(service.child.process.pid!)
-    const first = await plan(service, entities)
-    const memory = residentMb(service.child.process.pid!) - before
-    const pending = await cancel(service, first.id, entities)
-    const second = await plan(service, entities)
-    await letWait(database)
-    const waiting = await cancel(service, second.id, entities)
-    return {
-      'created, ms': first.createdMs,
-      'planned, s': first.plannedS,
-      'memory, MB more': memory,
-      'GET while planning, p99 ms': first.getP99Ms,
-      'cancelled PENDING, s': pending.s,
-      'GET while cancelling, p99 ms': pending.getP99Ms,
-      'cancelled WAITING_FOR_CONNECTION, s': waiting.s,
-    }
-  } finally {
-    await database.end()
+  await onDatabaseOf(service, database => provisionMany(database, entities))
+  const before = residentMb(service.child.process.pid!)
+  const first = await plan(service, entities)
+  const memory = residentMb(service.child.process.pid!) - before
+  const pending = await cancel(service, first.id, entities)
+  const second = await plan(service, entities)
+  await onDatabaseOf(service, letAllWait)
+  const waiting = await cancel(service, second.id, entities)
+  return {
+    'created, ms': first.createdMs,
+    'planned, s': first.plannedS,
+    'memory, MB more': memory,
+    'GET while planning, p99 ms': first.getP99Ms,
+    'cancelled PENDING, s': pending.s,
+    'GET while cancelling, p99 ms': pending.getP99Ms,
+    'cancelled WAITING_FOR_CONNECTION, s': waiting.s,
   }
-}
-
-async function provision(database: pg.Client, entities: number): Promise<void> {
-  await database.query(
-    `insert into entity (partition, entity, organization, identifier, resource_type, document, tags, flow, created_at, updated_at)
-     select i % 256, i, o.organization, 'million-' || i, 'entity.device', '{}', '{million}', 'pull', now(), now()
-       from organization o, generate_series(1, $1::int) i`,
-    [entities],
-  )
-  await database.query('vacuum analyze entity')
 }
 
 async function plan(service: BenchService, entities: number) {
   const startedAt = performance.now()
-  const request = {
-    name: 'REBOOT_EQUIPMENT',
-    parameters: {},
-    active: true,
-    schedule: { start: { delayed: 3_600_000 } },
-    operationParameters: { timeout: 3_600_000 },
-    target: { append: { tags: ['million'] } },
-  }
-  const job = await service.client.call('POST /operation/jobs', { body: { job: { request } } })
+  const id = await createJob(service, { tags: ['million'] }, { start: { delayed: 3_600_000 } })
   const createdMs = performance.now() - startedAt
-  const gets = await untilSummary(service, job.id, summary => summary.total === entities)
-  return { id: job.id, createdMs, plannedS: (performance.now() - startedAt) / 1000, getP99Ms: quantile(gets, 0.99) }
-}
-
-/** Has every operation of a job launched and away, as if each device had been found absent. */
-async function letWait(database: pg.Client): Promise<void> {
-  const { rows } = await database.query<{ job: string }>(
-    `select max(job)::text as job from job where status = 'SCHEDULED'`,
-  )
-  const job = rows[0]!.job
-  for (const text of [
-    `update operation set status = 'WAITING_FOR_CONNECTION', attempt = 1, started_at = now(), launched_at = now(), flow = 'pull' where job = ${job}`,
-    `insert into operation_live (partition, entity, name, job) select partition, entity, 'REBOOT_EQUIPMENT', job from operation where job = ${job}`,
-    `insert into job_counter_delta (job, scheduled, waiting_for_connection) select job, -count(*), count(*) from operation where job = ${job} group by job`,
-    `update job set status = 'IN_PROGRESS', started_at = now(), launch_at = now(), start_at = now() where job = ${job}`,
-  ])
-    await database.query(text)
+  const gets = await untilSummary(service, id, summary => summary.total === entities)
+  return { id, createdMs, plannedS: (performance.now() - startedAt) / 1000, getP99Ms: quantile(gets, 0.99) }
 }
 
 async function cancel(service: BenchService, id: string, entities: number) {
@@ -128,10 +82,10 @@ async function untilSummary(
   const until = performance.now() + WITHIN_MS
   for (;;) {
     const askedAt = performance.now()
-    const job = await service.client.call('GET /operation/jobs/{jobId}', { path: { jobId: id } })
+    const summary = await summaryOf(service, id)
     took.push(performance.now() - askedAt)
-    if (wanted(job.report.summary)) return took
-    if (performance.now() > until) throw new Error(`not reached in time: ${JSON.stringify(job.report.summary)}`)
+    if (wanted(summary)) return took
+    if (performance.now() > until) throw new Error(`not reached in time: ${JSON.stringify(summary)}`)
     await sleep(20)
   }
 }

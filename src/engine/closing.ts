@@ -34,10 +34,10 @@ export async function closeType(tx: Transaction, organization: number, name: str
 }
 
 async function endAll(tx: Transaction, job: bigint, now: Date): Promise<void> {
-  for (let fromPartition = 0; ; ) {
-    const { ended, nextPartition } = await cancelChunk(tx, job, 'deleted', now, fromPartition, CHUNK)
+  for (let from = 0; ; ) {
+    const { ended, next } = await cancelChunk(tx, job, 'deleted', now, { from, limit: CHUNK })
     if (ended < CHUNK) return
-    fromPartition = nextPartition
+    from = next
   }
 }
 

@@ -186,7 +186,7 @@ export function createJobs(parts: JobsParts): Jobs {
       const counters = (await readCounters(tx, [number])).get(number)!
       const launched = counters.pending_execution + counters.waiting_for_connection + counters.started
       if (launched === 0 && counters.scheduled <= parts.cancelAtOnceMax) {
-        await cancelChunk(tx, number, 'userCancel', at, 0, parts.cancelAtOnceMax)
+        await cancelChunk(tx, number, 'userCancel', at, { limit: parts.cancelAtOnceMax })
         await settling.settle(tx, [number], at)
       }
     })

@@ -54,11 +54,11 @@ const movedSql = `freed as (
      from gone g join answers a on a.status = g.status and a.ever_launched = (g.started_at is not null)
     group by g.job, g.status, a.counter`
 
-const endOfJob = statement<MassMove, [...MassParams, bigint, number, number]>(
+const endOfJob = statement<MassMove, [...MassParams, bigint, number, number, number]>(
   'operation_cancels_end_of_job',
   `with ${answersSql}, gone as (
      delete from operation where ctid = any(array(
-       select ctid from operation where job = $8 and partition >= $9 order by partition, entity limit $10 for update))
+       select ctid from operation where job = $8 and partition between $9 and $10 order by partition, entity limit $11 for update))
      returning *
    ), ${movedSql}`,
 )
@@ -84,14 +84,19 @@ function massParams(answers: readonly MassAnswer[], endedAt: Date, description: 
   ]
 }
 
-/** Ends at most `limit` open operations of a job, from a partition on. */
+/** Ends at most `limit` open operations of a job, of some partitions, the last one included. */
 export function endOperationsOfJob(
   db: Queryable,
   answers: readonly MassAnswer[],
   endedAt: Date,
-  chunk: { readonly job: bigint; readonly fromPartition: number; readonly limit: number },
+  chunk: {
+    readonly job: bigint
+    readonly from: number
+    readonly to: number
+    readonly limit: number
+  },
 ): Promise<MassMove[]> {
-  return db.run(endOfJob, [...massParams(answers, endedAt, null), chunk.job, chunk.fromPartition, chunk.limit])
+  return db.run(endOfJob, [...massParams(answers, endedAt, null), chunk.job, chunk.from, chunk.to, chunk.limit])
 }
 
 /** Ends every open operation of entities that are going. */

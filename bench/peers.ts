@@ -1,0 +1,47 @@
+/**
+ * What a user would pick instead, in the same run: empty jobs made and done by three queues at their best documented settings, and whole
+ * operations in the engine. A job is two durable changes, an operation six.
+ */
+import type { Measurement } from './figures.ts'
+import { engineRun, onDatabase } from './lifecycle.ts'
+import { bullmq } from './peers/bullmq.ts'
+import { graphileWorker } from './peers/graphile-worker.ts'
+import { pgBoss } from './peers/pg-boss.ts'
+import { startPostgres } from './postgres.ts'
+
+const CHANGES_OF_JOB = 2
+const CHANGES_OF_OPERATION = 6
+
+export function peers(count = 50_000): Measurement {
+  return {
+    name: 'peers',
+    about: `durable changes per second: ${count.toLocaleString('en')} operations in the engine, six changes each, and as many empty jobs, two changes each, in graphile-worker 0.18, pg-boss 12.35, and BullMQ 6.7 on Redis (appendfsync always; 0 where it is not to be had)`,
+    targets: { 'engine / best of the others': { least: 1 } },
+    async run() {
+      const { perSecond } = await onDatabase(({ database, postgres }) => engineRun(database, postgres, count))
+      const others = {
+        'graphile-worker, changes/s': await onPostgres(url => graphileWorker(url, count)),
+        'pg-boss, changes/s': await onPostgres(url => pgBoss(url, count)),
+        'BullMQ, changes/s': (await bullmq(count)) ?? Number.POSITIVE_INFINITY,
+      }
+      const changes = Object.fromEntries(
+        Object.entries(others).map(([name, seconds]) => [name, (count * CHANGES_OF_JOB) / seconds]),
+      )
+      const own = perSecond * CHANGES_OF_OPERATION
+      return {
+        'engine, changes/s': own,
+        ...changes,
+        'engine / best of the others': own / Math.max(...Object.values(changes)),
+      }
+    },
+  }
+}
+
+async function onPostgres<T>(work: (url: string) => Promise<T>): Promise<T> {
+  const postgres = await startPostgres()
+  try {
+    return await work(postgres.url)
+  } finally {
+    await postgres.stop()
+  }
+}
