@@ -9,12 +9,15 @@ import type { Flow } from '../../src/simulator/options.ts'
 import { countersOf, recount } from '../service/jobs.ts'
 import type { StubbornClient } from './client.ts'
 import type { DoneFault } from './faults.ts'
+import type { Lag } from './lag.ts'
 import type { Story } from './stories.ts'
 import { REDELIVERY_MS, type World } from './world.ts'
 
 /** What is launched is sent within two seconds or given back; the rest is for a busy machine. */
 const IN_HAND_MS = 2_000
 const BUSY_MS = 1_500
+/** A request passes through a node, this process as a relay, and the fleet: each is as late as this one was seen to be. */
+const LAG_COUNTS = 3
 /** What a frozen fleet has not read yet is read for so long after it goes on. */
 const UNREAD_MS = 4_000
 /** A broker that is killed forgets what it has not saved: it saves every second. */
@@ -78,7 +81,7 @@ export async function judge(world: World, stories: readonly Story[], faults: rea
         figures.answersTaken += taken.length
         wrong.push(
           ...judgeOperation(name, operation, of, flowOf.get(of.device), taken, faults),
-          ...judgeGates(name, story, operation, of, faults),
+          ...judgeGates(name, story, operation, of, flowOf.get(of.device), faults, world.lag),
         )
       } else if (operation.result === 'SUCCESSFUL')
         wrong.push(`1: ${operation.operationId} of ${name} is successful, and no device had it`)
@@ -201,19 +204,25 @@ function judgeGates(
   { closed }: Story,
   { operationId }: OperationView,
   { receivedAt }: Seen,
+  flow: Flow | undefined,
   faults: readonly DoneFault[],
+  lag: Lag,
 ): string[] {
   const unread = faults.filter(({ fault }) => fault === 'freeze the fleet')
   return closed.flatMap(({ why, from, to }) => {
     // What may not be launched from the beginning cannot be in hand.
     const since = from === 0 ? 0 : from + IN_HAND_MS + BUSY_MS
     const until = to ?? Number.POSITIVE_INFINITY
+    const late = (at: number) => (from === 0 ? 0 : LAG_COUNTS * lag.between(from, at))
     const bad = receivedAt.find(
-      at => at > since && at < until && !unread.some(({ fromMs, toMs }) => at > fromMs && at < toMs + UNREAD_MS),
+      at =>
+        at > since + late(at) && at < until && !unread.some(({ fromMs, toMs }) => at > fromMs && at < toMs + UNREAD_MS),
     )
     return bad === undefined
       ? []
-      : [`3: ${operationId} of ${name} came to its device ${bad - from} ms after the job was ${why}`]
+      : [
+          `3: ${operationId} of ${name} came to its device ${bad - from} ms after the job was ${why} (${flow}, at ${clock(bad)}, in all ${receivedAt.map(clock).join(' ')})`,
+        ]
   })
 }
 

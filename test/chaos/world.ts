@@ -17,6 +17,7 @@ import { createMosquitto, type Mosquitto, mosquittoProgram } from '../south/mosq
 import { createStubbornClient, type StubbornClient } from './client.ts'
 import { type ChaosDatabase, startChaosDatabase } from './database.ts'
 import type { ToldEvent } from './fleet.ts'
+import { type Lag, measureLag } from './lag.ts'
 import { createNode, type ServiceNode } from './nodes.ts'
 import { type FailingReceiver, openFailingReceiver } from './receiver.ts'
 
@@ -54,6 +55,7 @@ export interface World {
   }
   /** everything told by the devices, in the order in which it was told */
   readonly events: ToldEvent[]
+  readonly lag: Lag
   /** when something was last told, on this process's clock */
   lastEventAt(): number
   fleetSignal(signal: NodeJS.Signals): void
@@ -105,6 +107,8 @@ async function build(
   const database = await startChaosDatabase(folder)
   atClose(() => database.stop())
   const over = new AbortController()
+  const lag = measureLag()
+  atClose(() => lag.stop())
   const receiver = await openFailingReceiver(seed)
   atClose(() => receiver.close())
   const relay = async (ports: readonly number[]) => {
@@ -182,6 +186,7 @@ async function build(
     parties: [first!, second!],
     relays: { http, mqtt, link, devices: relayToDevices[0]! },
     events: fleet.events,
+    lag,
     lastEventAt: fleet.lastEventAt,
     fleetSignal: signal => void fleet.process.kill(signal),
     endFleet: fleet.end,
