@@ -18,6 +18,16 @@ export const SECTIONS: readonly (readonly [title: string, file: string])[] = [
   ['Operation status', 'operation-status'],
   ['Task state', 'task-state'],
   ['Endpoints: jobs', 'jobs'],
+  ['Endpoints: job and operation search', 'search'],
+  ['Endpoints: tasks', 'tasks'],
+  ['Endpoints: operation types', 'operation-types'],
+  ['Endpoints: authentication and device side', 'device-side'],
+  ['Device-side exchange flows', 'device-flows'],
+  ['Authentication', 'authentication'],
+  ['Events', 'events'],
+  ['Errors', 'errors'],
+  ['Limits', 'limits'],
+  ['Versioning', 'versioning'],
 ]
 
 export interface Promised {
