@@ -74,24 +74,49 @@ const RULES: readonly (readonly [string, ReturnType<typeof sql>])[] = [
             or told.in_order = false`,
   ],
   [
+    'no job touches what belongs to another organization',
+    sql`select o.job, o.entity from (select job, partition, entity from operation
+          union all select job, partition, entity from operation_ended) o
+          join job j using (job) join entity e on e.partition = o.partition and e.entity = o.entity
+         where e.organization <> j.organization`,
+  ],
+  [
     'every usable entity of a resolved target has exactly one operation',
     sql`select j.job, o.count, e.expected from job j
           cross join lateral (select count(*) from (select from operation where job = j.job
                                 union all select from operation_ended where job = j.job) both_kinds) o
           cross join lateral (select count(*) from entity e
-                where e.tags @> array(select jsonb_array_elements_text(j.request -> 'target' -> 'append' -> 'tags'))
+                where e.organization = j.organization and (e.tags @> array(select jsonb_array_elements_text(j.request -> 'target' -> 'append' -> 'tags'))
                   and j.request -> 'target' -> 'append' ? 'tags'
-                   or e.identifier = any(array(select jsonb_array_elements_text(j.request -> 'target' -> 'append' -> 'entities')))) e(expected)
+                   or e.identifier = any(array(select jsonb_array_elements_text(j.request -> 'target' -> 'append' -> 'entities'))))) e(expected)
          where j.unresolved = '[]' and o.count <> e.expected
            and not (j.status in ('CANCELLED', 'CANCELLING_BY_USER') and j.request -> 'target' -> 'append' ? 'tags' and o.count = 0)`,
   ],
 ]
 
-/** Holds the database to every rule, in one snapshot. */
-export async function holdInvariants(database: Database): Promise<void> {
+/** What was answered with success: it survives whatever comes. */
+export interface Answered {
+  /** messages of devices, by their raw text */
+  readonly taken: readonly string[]
+  readonly created: ReadonlySet<bigint>
+  readonly cancelled: ReadonlySet<bigint>
+}
+
+/** Holds the database to every rule and to what was answered, in one snapshot. */
+export async function holdInvariants(database: Database, { taken, created, cancelled }: Answered): Promise<void> {
   await database.transaction(
     async tx => {
       for (const [rule, broken] of RULES) expect(await tx.query(broken), rule).toEqual([])
+      const [kept] = await tx.query<{ lost: string[]; gone: bigint[]; revived: bigint[] }>(sql`
+        select array(select unnest(${taken}::text[]) except
+                     select m ->> 'raw' from (select messages from operation_detail union all select messages from operation_ended) o,
+                            jsonb_array_elements(o.messages) m
+                     except select message from filed_message) as lost,
+               array(select unnest(${[...created]}::bigint[]) except select job from job) as gone,
+               array(select unnest(${[...cancelled]}::bigint[]) except
+                     select job from job where status in ('CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE', 'CANCELLED', 'TIMEOUT_CANCELLED'))
+                 as revived`)
+      expect(kept, 'what was answered with success survives').toEqual({ lost: [], gone: [], revived: [] })
       const jobs = (await tx.query<{ job: bigint }>(sql`select job from job`)).map(({ job }) => job)
       expect(await readCounters(tx, jobs), 'counters equal a recount').toEqual(await recountJobs(tx, jobs))
     },

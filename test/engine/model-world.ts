@@ -3,6 +3,7 @@
  * chance says, and a mailbox of messages on their way. It holds every launch and hand-out to the gates, and counts who got what.
  */
 import { expect } from 'vitest'
+import type { Caller } from '../../src/domain/caller.ts'
 import type { JobRequest } from '../../src/domain/job.ts'
 import { isOpen } from '../../src/domain/window.ts'
 import type { OperationRequest, SendReport } from '../../src/engine/connector.ts'
@@ -27,6 +28,34 @@ interface Letter {
   readonly resultCode?: string
   readonly step?: string
 }
+
+/** What a connector is going to report of a request that is in flight; lost with its process. */
+interface Flight {
+  readonly dueAt: number
+  readonly by: Workbench
+  readonly report: () => void
+}
+
+/** The statements at whose commits processes die. */
+export const DEATH_STATEMENTS = [
+  'jobs_insert',
+  'jobs_update',
+  'targets_add_listed',
+  'targets_rank_by_hash',
+  'claims_claim',
+  'claims_take_slots',
+  'operations_update',
+  'operations_end',
+  'operations_upsert_detail',
+  'operation_timers_arm',
+  'operation_timers_take',
+  'operation_cancels_end_of_job',
+  'operation_waking_wake',
+  'ended_operations_answer_late',
+  'counters_take_deltas',
+  'presence_record',
+  'nodes_beat',
+] as const
 
 export type World = Awaited<ReturnType<typeof createWorld>>
 
@@ -53,6 +82,11 @@ export async function createWorld(database: Database, fleet: Fleet, seed: number
   const repeats = new Map<string, number>()
   const excused = new Set<string>()
   const taken: string[] = []
+  const created = new Set<bigint>()
+  const cancelled = new Set<bigint>()
+  const standing = new Set<Workbench>()
+  let flights: Flight[] = []
+  let losses = 0
   let mailbox: Letter[] = []
   let crashes = 0
   let connections = 0
@@ -70,7 +104,7 @@ export async function createWorld(database: Database, fleet: Fleet, seed: number
         for (const { job } of told) await tx.query(sql`insert into told (job, kind) values (${job}, ${kind})`)
       },
     })
-    bench.device = (request, report) => receive(request, report)
+    bench.device = (request, report) => receive(bench, request, report)
     bench.capacity = 7
     return bench
   }
@@ -85,8 +119,23 @@ export async function createWorld(database: Database, fleet: Fleet, seed: number
     const all = devices.filter(id => flows.get(id) === flow)
     if (all.length > 0) await first.provision(all, { flow, tags: ['all', flow] })
   }
+  // The same devices and the same tags, in the hands of somebody else.
+  await database.executeSql(
+    `with other as (insert into organization (name, created_at) values ('other', $1) returning organization),
+          types as (insert into operation_type (organization, name, applicable_to, created_at)
+                    select o.organization, t.name, t.applicable_to, t.created_at from other o cross join operation_type t)
+     insert into entity (partition, entity, organization, identifier, resource_type, document, tags, flow, created_at, updated_at)
+     select e.partition, e.entity + 1000000, o.organization, e.identifier, e.resource_type, '{}', e.tags, e.flow, $1, $1
+       from entity e cross join other o`,
+    [EPOCH],
+  )
+  const [other] = await database.query<{ organization: number }>(
+    sql`select organization from organization where name = 'other'`,
+  )
+  const stranger: Caller = { ...first.caller, organization: other!.organization, organizationName: 'other' }
   const benches: Workbench[] = [first, await process()]
-  const living = () => benches[Math.floor(chanceOf(seed, 'living', letters) * benches.length)]!
+  const awake = () => benches.filter(bench => !standing.has(bench))
+  const living = () => awake()[Math.floor(chanceOf(seed, 'living', letters) * awake().length)]!
 
   /** Nothing reaches a device outside the window, while paused, before the start, after a cancel was answered. */
   async function holdGate({ key, id }: OperationRequest): Promise<void> {
@@ -106,7 +155,7 @@ export async function createWorld(database: Database, fleet: Fleet, seed: number
     const launch = `${id}@${launchedAt}`
     const times = (repeats.get(launch) ?? 0) + 1
     repeats.set(launch, times)
-    if (times > 1 && crashes === 0 && !excused.has(launch) && !excused.has(device.deviceId)) {
+    if (times > 1 && losses === 0 && !excused.has(launch) && !excused.has(device.deviceId)) {
       breaches.push(`${launch} left ${times} times without a loss`)
     }
     const seen = (requests.get(id) ?? 0) + 1
@@ -114,7 +163,8 @@ export async function createWorld(database: Database, fleet: Fleet, seed: number
     return seen
   }
 
-  function receive(request: OperationRequest, report: (report: SendReport) => void): void {
+  function receive(by: Workbench, request: OperationRequest, reportNow: (report: SendReport) => void): void {
+    const report = inFlight(by, request, reportNow)
     const { deviceId } = request.device
     const job = request.key.job
     const seen = countLaunch(request)
@@ -129,6 +179,19 @@ export async function createWorld(database: Database, fleet: Fleet, seed: number
     if (!mqtt && chanceOf(seed, 'at once', request.id, seen) < 0.3) {
       report(answered(request, calm ? 'SUCCESSFUL' : wordFor(request.id, seen)))
     } else perform(job, deviceId, request.id, seen)
+  }
+
+  /** Reports as a connector makes them: at once, or while the request is in flight, later ones never before earlier ones. */
+  function inFlight(by: Workbench, { id, launchedAt }: OperationRequest, report: (report: SendReport) => void) {
+    const about = [id, launchedAt, requests.get(id) ?? 0]
+    if (calm || chanceOf(seed, 'slow', ...about) < 0.6) return report
+    let dueAt = clock.now().getTime()
+    return (each: SendReport) => {
+      // Whether a request has left is known within two seconds; its exchange may be held open for long.
+      const longestMs = each.seen === 'answered' ? 60_000 : 2_000
+      dueAt += Math.floor(chanceOf(seed, 'flight', each.seen, ...about) ** 2 * longestMs)
+      flights.push({ dueAt, by, report: () => report(each) })
+    }
   }
 
   /** Why a request does not reach its device; now and then, while not everybody behaves. */
@@ -163,6 +226,9 @@ export async function createWorld(database: Database, fleet: Fleet, seed: number
   /** Delivers what has arrived; what nobody answered is sent again, as devices do. */
   async function deliver(): Promise<void> {
     const now = clock.now().getTime()
+    const landed = flights.filter(({ dueAt, by }) => dueAt <= now && !standing.has(by))
+    flights = flights.filter(flight => !landed.includes(flight))
+    for (const { report } of landed.sort((a, b) => a.dueAt - b.dueAt)) report()
     const due = mailbox.filter(letter => letter.dueAt <= now)
     mailbox = mailbox.filter(letter => letter.dueAt > now)
     await Promise.all(
@@ -187,6 +253,9 @@ export async function createWorld(database: Database, fleet: Fleet, seed: number
       if (!bench.database.isDead()) continue
       await bench.abandon()
       crashes += 1
+      losses += 1
+      flights = flights.filter(({ by }) => by !== bench)
+      standing.delete(bench)
       for (const [device, { by }] of connected) if (by === bench) connected.delete(device)
       benches[i] = await process()
     }
@@ -194,7 +263,7 @@ export async function createWorld(database: Database, fleet: Fleet, seed: number
 
   /** The processes may die in the middle of it; what they were doing is then done by whoever comes. */
   async function settle(): Promise<number | null> {
-    const nexts = await Promise.all(benches.map(bench => bench.settle().catch(() => clock.now())))
+    const nexts = await Promise.all(awake().map(bench => bench.settle().catch(() => clock.now())))
     await buryTheDead()
     expect(breaches).toEqual([])
     return nexts.reduce<number | null>((a, next) => (next && (a === null || +next < a) ? +next : a), null)
@@ -207,7 +276,7 @@ export async function createWorld(database: Database, fleet: Fleet, seed: number
     while (clock.now().getTime() < until) {
       const stride = clock.now().getTime() + Math.ceil(ms / strides)
       await clock.advanceTo(new Date(Math.min(until, Math.max(stride, next ?? until))))
-      for (const bench of benches) await bench.beat()
+      for (const bench of awake()) await bench.beat()
       await deliver()
       next = await settle()
     }
@@ -215,8 +284,6 @@ export async function createWorld(database: Database, fleet: Fleet, seed: number
 
   /** A client's command: unanswered where its process died under it, refused where the lifecycle says so. */
   async function command(work: (bench: Workbench) => Promise<unknown>): Promise<boolean> {
-    const before = benches.length
-    expect(before).toBe(2)
     try {
       await work(living())
       return true
@@ -238,8 +305,15 @@ export async function createWorld(database: Database, fleet: Fleet, seed: number
     clock,
     advance,
     settle,
-    taken,
-    figures: () => ({ jobs: jobs.length, requests: requests.size, answers: taken.length, deaths: crashes }),
+    answered: { taken, created, cancelled },
+    figures: () => ({
+      jobs: jobs.length,
+      requests: requests.size,
+      sentAgain: [...repeats.values()].filter(times => times > 1).length,
+      answers: taken.length,
+      deaths: crashes,
+      standstills: losses - crashes,
+    }),
     async create(
       request: Omit<Partial<JobRequest>, 'target'> & {
         devices: readonly number[]
@@ -250,9 +324,10 @@ export async function createWorld(database: Database, fleet: Fleet, seed: number
       const { devices: chosen, tag, second, ...rest } = request
       const entities = [...new Set(chosen.map(deviceAt))]
       const append = tag === null ? { entities } : { tags: [tag] }
-      await command(bench =>
-        bench.jobs.create(bench.caller, jobRequest({ ...rest, name: NAMES[second ? 1 : 0]!, target: { append } })),
-      )
+      await command(async bench => {
+        const request = jobRequest({ ...rest, name: NAMES[second ? 1 : 0]!, target: { append } })
+        created.add((await bench.jobs.create(bench.caller, request)).job)
+      })
       const known = await database.query<{ job: bigint }>(sql`select job from job order by job`)
       jobs.splice(0, jobs.length, ...known.map(({ job }) => job))
     },
@@ -265,6 +340,29 @@ export async function createWorld(database: Database, fleet: Fleet, seed: number
           : bench.jobs.change(bench.caller, job, { active: false }),
       )
       if (answeredIt) closed.add(job)
+      if (answeredIt && how === 'cancel') cancelled.add(job)
+    },
+    /** Somebody of another organization tries what only the owner may. */
+    async trespass(index: number) {
+      const job = jobAt(index)
+      if (job === undefined) return
+      for (const attempt of [
+        (bench: Workbench) => bench.jobs.cancel(stranger, job),
+        (bench: Workbench) => bench.jobs.change(stranger, job, { active: false }),
+      ]) {
+        if (await command(attempt)) breaches.push(`job ${job} obeyed a stranger`)
+      }
+      const [seen] = await database.query<{ job: bigint }>(sql`
+        select job from job where organization = ${stranger.organization}`)
+      expect(seen).toBeUndefined()
+    },
+    /** A process stands still while time passes and the other goes on; then it goes on as if nothing had been. */
+    async standStill(index: number, ms: number) {
+      const bench = benches[index % benches.length]!
+      standing.add(bench)
+      losses += 1
+      await advance(ms)
+      standing.delete(bench)
     },
     async open(index: number) {
       const job = jobAt(index)

@@ -2,11 +2,11 @@
  * A database as a process that may die at any moment sees it: the decorator counts what is under way, and can end the process at a
  * named point, before or after a commit, from which on nothing answers it any more. The database itself lives on.
  */
-import type { Database } from '../../src/store/database.ts'
+import type { Database, Transaction } from '../../src/store/database.ts'
 
-/** Where a process dies: at its nth commit from now (from 1), just before it or just after it. */
+/** Where a process dies: at the next commit of a transaction in which a statement ran, just before it or just after it. */
 export interface DeathPoint {
-  readonly commit: number
+  readonly statement: string
   readonly when: 'before' | 'after'
 }
 
@@ -31,13 +31,27 @@ export function mortal(database: Database): MortalDatabase {
   let under = 0
   let dead = false
   let point: DeathPoint | null = null
-  let commits = 0
   let failure: Error | null = null
 
-  function isPoint(when: DeathPoint['when']): boolean {
-    if (point?.commit !== commits || point.when !== when) return false
+  function isPoint(when: DeathPoint['when'], ran: ReadonlySet<string>): boolean {
+    if (point === null || point.when !== when || !ran.has(point.statement)) return false
     dead = true
     return true
+  }
+
+  /** The same transaction; the names of its statements are noted. */
+  function noting(tx: Transaction, ran: Set<string>): Transaction {
+    return {
+      ...tx,
+      run(statement, params) {
+        ran.add(statement.name)
+        return tx.run(statement, params)
+      },
+      count(statement, params) {
+        ran.add(statement.name)
+        return tx.count(statement, params)
+      },
+    }
   }
 
   function failIfAsked(): void {
@@ -46,15 +60,17 @@ export function mortal(database: Database): MortalDatabase {
     if (error) throw error
   }
 
-  async function call<T>(work: (beforeCommit: () => void) => Promise<T>): Promise<T> {
+  async function call<T>(
+    work: (beforeCommit: () => void) => Promise<T>,
+    ran: ReadonlySet<string> = new Set(),
+  ): Promise<T> {
     if (dead) throw new ProcessDied()
     under += 1
     try {
       const result = await work(() => {
-        commits += 1
-        if (isPoint('before') || dead) throw new ProcessDied()
+        if (isPoint('before', ran) || dead) throw new ProcessDied()
       })
-      if (isPoint('after') || dead) throw new ProcessDied()
+      if (isPoint('after', ran) || dead) throw new ProcessDied()
       return result
     } finally {
       under -= 1
@@ -64,26 +80,32 @@ export function mortal(database: Database): MortalDatabase {
   return {
     ...database,
     run: (statement, params) =>
-      call(async beforeCommit => {
-        beforeCommit()
-        return await database.run(statement, params)
-      }),
+      call(
+        async beforeCommit => {
+          beforeCommit()
+          return await database.run(statement, params)
+        },
+        new Set([statement.name]),
+      ),
     count: (statement, params) => call(() => database.count(statement, params)),
     query: fragment => call(() => database.query(fragment)),
     executeSql: (text, values) => call(() => database.executeSql(text, values)),
-    transaction: (work, options) =>
-      call(beforeCommit =>
-        database.transaction(async tx => {
-          const result = await work(tx)
-          beforeCommit()
-          failIfAsked()
-          return result
-        }, options),
-      ),
+    transaction(work, options) {
+      const ran = new Set<string>()
+      return call(
+        beforeCommit =>
+          database.transaction(async tx => {
+            const result = await work(noting(tx, ran))
+            beforeCommit()
+            failIfAsked()
+            return result
+          }, options),
+        ran,
+      )
+    },
     underWay: () => under,
     dieAt(next) {
       point = next
-      commits = 0
     },
     die() {
       dead = true

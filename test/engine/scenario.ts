@@ -45,7 +45,8 @@ export function deviceOf(bench: Workbench, identifier: string): Promise<DeviceNu
 async function lookUp({ database, caller }: Workbench, identifier: string): Promise<DeviceNumbers> {
   const partition = partitionOf(caller.organization, identifier)
   const [row] = await database.query<{ entity: bigint }>(
-    sql`select entity from entity where partition = ${partition} and identifier = ${identifier}`,
+    sql`select entity from entity
+         where partition = ${partition} and organization = ${caller.organization} and identifier = ${identifier}`,
   )
   return { partition, entity: row!.entity }
 }

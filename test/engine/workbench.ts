@@ -249,7 +249,9 @@ export async function createWorkbench(
 async function organizationOf(database: Database): Promise<number> {
   await database.query(sql`
     insert into organization (name, created_at) values ('drover', ${EPOCH}) on conflict do nothing`)
-  const [row] = await database.query<{ organization: number }>(sql`select organization from organization`)
+  const [row] = await database.query<{ organization: number }>(
+    sql`select organization from organization where name = 'drover'`,
+  )
   await database.query(sql`
     insert into operation_type (organization, name, applicable_to, created_at)
     values (${row!.organization}, 'REBOOT_EQUIPMENT', '{entity.device}', ${EPOCH}) on conflict do nothing`)
