@@ -4,7 +4,7 @@
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import type { Command } from 'commander'
-import type { BulkRow, Client, Given } from '../contract/client/client.ts'
+import { type BulkRow, type Client, type Given, refusalWords } from '../contract/client/client.ts'
 import { command, type Run } from './command.ts'
 import { formatOf, ROW_FORMATS, type RowBatch, type RowFormat, rowBatches } from './entity-rows.ts'
 import { CommandFailed } from './exit-codes.ts'
@@ -52,8 +52,12 @@ export function importCommand(surroundings: Surroundings): Command {
       const query = { action, flattened: run.options.nested !== true }
       const keys = typeof run.options.keys === 'string' ? await openKeys(run.options.keys) : undefined
       try {
-        const batches = rowBatches(file!, format, Number(run.options.batch), surroundings.stdin)
-        return await importRows(run, client, { path, query }, batches, keys)
+        let share = 0
+        const passed = (now: number) => {
+          share = now
+        }
+        const batches = rowBatches(file!, format, Number(run.options.batch), surroundings.stdin, passed)
+        return await importRows(run, client, { path, query }, batches, keys, () => share)
       } finally {
         await keys?.close()
       }
@@ -93,9 +97,10 @@ async function importRows(
   address: Address,
   batches: AsyncIterable<RowBatch>,
   keys: FileHandle | undefined,
+  share: () => number,
 ): Promise<'failed' | undefined> {
   let [done, refused, keysUnkept] = [0, 0, 0]
-  const progress = out.progress('Rows', 0)
+  const progress = out.progress('Importing')
   try {
     for await (const { body } of batches) {
       const answer = await client.call('POST /provision/organizations/{organization}/bulk/entities', {
@@ -109,10 +114,10 @@ async function importRows(
         else if (row.apiKey !== undefined) keysUnkept += 1
         const { apiKey: _secret, ...shown } = row
         if (out.json) await out.line({ row: done, ...shown }, () => '')
-        else if (row.errors && refused <= SHOWN_MAX) await out.write(refusalWords(done, row))
+        else if (row.errors && refused <= SHOWN_MAX) await out.write(rowWords(done, row))
       }
-      progress.show(done, `${refused} refused`)
-      if (answer.errors) throw new CommandFailed('refused', answer.errors.map(({ message }) => message).join(' '))
+      progress.show(share(), `${done} rows, ${refused} refused`)
+      if (answer.errors) throw new CommandFailed('refused', answer.errors.map(refusalWords).join(' '))
     }
   } finally {
     progress.end()
@@ -125,11 +130,8 @@ async function importRows(
   return refused > 0 ? 'failed' : undefined
 }
 
-function refusalWords(row: number, { identifier = '', errors = [] }: BulkRow): string {
-  const why = errors.map(
-    ({ code, message, context = [] }) => `${message} (${[code, ...context.map(({ name }) => name)].join(', ')})`,
-  )
-  return `row ${row} ${identifier}: ${why.join(' ')}\n`.replace(' :', ':')
+function rowWords(row: number, { identifier, errors = [] }: BulkRow): string {
+  return `row ${row}${identifier === undefined ? '' : ` ${identifier}`}: ${errors.map(refusalWords).join(' ')}\n`
 }
 
 const cell = (text: string) => (/[;"\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)

@@ -2,7 +2,8 @@
  * Entities in a file, read as they come and cut into bodies that the service takes one after another: CSV, a JSON document, or JSON
  * lines. A file of any length needs the memory of one body. It judges no value.
  */
-import { createReadStream } from 'node:fs'
+import { createReadStream, ReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { CommandFailed } from './exit-codes.ts'
@@ -24,14 +25,22 @@ export function formatOf(file: string): RowFormat | undefined {
   return ending === 'jsonl' ? 'ndjson' : ROW_FORMATS.find(format => format === ending)
 }
 
-/** The bodies of a file, or of standard input for `-`. Fails with a usage error on what is no such file. */
+/**
+ * The bodies of a file, or of standard input for `-`. Fails with a usage error on what is no such file. `passed` is told how much of a
+ * file, from 0 to 1, has been read.
+ */
 export async function* rowBatches(
   file: string,
   format: RowFormat,
   size: number,
   stdin: Readable,
+  passed: (share: number) => void = () => {},
 ): AsyncGenerator<RowBatch> {
   const source = file === '-' ? stdin : createReadStream(file)
+  if (source instanceof ReadStream) {
+    const { size: bytes } = await stat(file).catch(() => ({ size: 0 }))
+    source.on('data', () => passed(bytes === 0 ? 1 : source.bytesRead / bytes))
+  }
   try {
     yield* format === 'csv' ? csvBatches(source, size) : jsonBatches(source, size)
   } catch (error) {

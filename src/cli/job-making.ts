@@ -37,12 +37,13 @@ export async function makeJob(
   const path = { jobId: job.id }
   const change = (members: object) =>
     client.call('PUT /operation/jobs/{jobId}', { path, body: { job: { request: members } } })
-  const progress = out.progress('Listing entities', entities.length)
+  const progress = out.progress('Listing entities')
   try {
     let built = job
     for (let at = 0; at < entities.length; at += LIST_MAX) {
       built = await change({ target: { append: { entities: entities.slice(at, at + LIST_MAX) } } })
-      progress.show(Math.min(at + LIST_MAX, entities.length))
+      const done = Math.min(at + LIST_MAX, entities.length)
+      progress.show(done / entities.length, `${done} of ${entities.length}`)
     }
     return active ? await change({ active: true }) : built
   } catch (error) {

@@ -61,6 +61,9 @@ export async function readJob(run: Run, type: string | undefined): Promise<Asked
   const name = type ?? base.name
   if (name === undefined) throw new CommandFailed('usage', 'Say which operation type to run, such as REBOOT_EQUIPMENT.')
   const { entities, target } = await readTarget(run)
+  if (entities.length === 0 && !target && !base.target && options.inactive !== true) {
+    throw new CommandFailed('usage', 'Say what to run it on: with --entity, --file, --tag, --where or --filter.')
+  }
   const parameters = await readParameters(run)
   const schedule = { ...base.schedule, ...readSchedule(run) }
   const operationParameters = { ...base.operationParameters, ...readTimeouts(run) }

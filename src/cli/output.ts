@@ -27,11 +27,12 @@ export interface Output extends OutputOptions {
   /** An instant for people. */
   instant(text: string | null | undefined): string
   /** A bar on standard error; nothing where that is no terminal. */
-  progress(what: string, total: number): Progress
+  progress(what: string): Progress
 }
 
 export interface Progress {
-  show(done: number, words?: string): void
+  /** How much is done, from 0 to 1, and what that is. */
+  show(share: number, words: string): void
   end(): void
 }
 
@@ -47,22 +48,24 @@ export function createOutput(options: OutputOptions, { stdout, stderr }: Surroun
     line: (document, words) => write(options.json ? `${JSON.stringify(document)}\n` : ended(words())),
     remark: text => void stderr.write(ended(text)),
     instant: text => shownInstant(text, options.utc),
-    progress: (what, total) => (stderr.isTTY ? bar(what, total, stderr) : { show() {}, end() {} }),
+    progress: what => (stderr.isTTY ? bar(what, stderr) : { show() {}, end() {} }),
   }
 }
 
 const ended = (text: string) => (text.endsWith('\n') ? text : `${text}\n`)
 
-function bar(what: string, total: number, stream: Surroundings['stderr']): Progress {
+function bar(what: string, stream: Surroundings['stderr']): Progress {
   const shown = new SingleBar({
     stream: stream as NodeJS.WriteStream,
-    format: `${what} {bar} {value}/{total} {words}`,
+    format: `${what} {bar} {percentage}% {words}`,
+    barCompleteChar: '█',
+    barIncompleteChar: '░',
     hideCursor: true,
     clearOnComplete: true,
   })
-  shown.start(Math.max(1, total), 0, { words: '' })
+  shown.start(1, 0, { words: '' })
   return {
-    show: (done, words = '') => shown.update(done, { words }),
+    show: (share, words) => shown.update(Math.min(1, share), { words }),
     end: () => shown.stop(),
   }
 }

@@ -44,17 +44,31 @@ export function verifyCommand(surroundings: Surroundings): Command {
 
 async function verify(run: Run): Promise<Verified> {
   const { client } = await run.session()
+  const progress = run.out.progress('Verifying')
+  const total = await jobsInAll(run)
   const differences: Difference[] = []
   let jobs = 0
-  for (let after: string | undefined; ; ) {
-    const query = { size: SIZE, after }
-    const part = await client.call('GET /operation/verify', { query, signal: run.surroundings.interrupted })
-    jobs += part.jobs
-    differences.push(...part.differences)
-    if (part.next === undefined) return { jobs, differences, complete: true }
-    if (differences.length >= DIFFERENCES_MAX) return { jobs, differences, complete: false }
-    after = part.next
+  try {
+    for (let after: string | undefined; ; ) {
+      const query = { size: SIZE, after }
+      const part = await client.call('GET /operation/verify', { query, signal: run.surroundings.interrupted })
+      jobs += part.jobs
+      differences.push(...part.differences)
+      progress.show(total === 0 ? 1 : jobs / total, `${jobs} of ${total} jobs`)
+      if (part.next === undefined) return { jobs, differences, complete: true }
+      if (differences.length >= DIFFERENCES_MAX) return { jobs, differences, complete: false }
+      after = part.next
+    }
+  } finally {
+    progress.end()
   }
+}
+
+/** What the bar measures by; where there is none, nobody asks. */
+async function jobsInAll({ session, surroundings }: Run): Promise<number> {
+  if (!surroundings.stderr.isTTY) return 0
+  const { client } = await session()
+  return (await client.call('POST /search/jobs/summary', { body: {} })).summary.count
 }
 
 function inWords({ jobs, differences, complete }: Verified): string {

@@ -99,7 +99,7 @@ export class Refused extends Error {
 
   constructor(response: Response, body: unknown) {
     const errors = errorsIn(body)
-    super(errors.map(inWords).join(' ') || `${response.status} ${response.statusText}`.trim())
+    super(errors.map(refusalWords).join(' ') || `${response.status} ${response.statusText}`.trim())
     this.name = 'Refused'
     this.status = response.status
     this.errors = errors
@@ -126,8 +126,20 @@ function errorsIn(body: unknown): ErrorBody['errors'] {
   return Array.isArray(body.errors) ? body.errors : []
 }
 
-/** A refusal as people read it: its message, and the fields that the message does not name. */
-function inWords({ message, context = [] }: ErrorBody['errors'][number]): string {
-  const unnamed = context.map(({ name }) => name).filter(name => !message.includes(name))
-  return unnamed.length === 0 ? message : `${message} (${unnamed.join(', ')})`
+/** Things of a list that are told to people. */
+const TOLD_MAX = 10
+
+/** A refusal as people read it: its message, and what of the fields at fault the message does not tell. */
+export function refusalWords({ message, context = [] }: ErrorBody['errors'][number]): string {
+  const told = context.flatMap(({ name, value }) => {
+    const words = valueWords(value)
+    if (words !== '' && !message.includes(words)) return [message.includes(name) ? words : `${name}: ${words}`]
+    return message.includes(name) ? [] : [name]
+  })
+  return told.length === 0 ? message : `${message} (${told.join(', ')})`
+}
+
+function valueWords(value: unknown): string {
+  if (!Array.isArray(value)) return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+  return `${value.slice(0, TOLD_MAX).join(', ')}${value.length > TOLD_MAX ? ', …' : ''}`
 }
