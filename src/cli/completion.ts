@@ -140,7 +140,7 @@ function __drover_at
         set -l next (string join ' ' $path $word)
         contains -- $next ${paths.join(' ')}; and set path (string split ' ' $next)
     end
-    test (string join ' ' $path) = (string join ' ' $argv)
+    test "$path" = "$argv"
 end
 ${lines.join('\n')}
 `
