@@ -74,3 +74,31 @@ test('the reference tells every metric of ours in the words of the registry, and
     ours.map(({ name, type, help }) => [name, String(type), help]),
   )
 })
+
+test('no label holds anything that belongs to a tenant', async () => {
+  const mark = 'tenants-own'
+  await house.call('POST', '/north/v80/provision/organizations', { organization: { name: `${mark}-place` } })
+  const user = { email: `${mark}@example.com`, password: 'a good password', profile: 'viewer', domain: `${mark}-place` }
+  await house.call('POST', '/north/v80/provision/users', { user })
+  await house.call('POST', '/north/v80/provision/users/login', { email: user.email, password: user.password })
+  const types = '/north/v80/operationTypes/provision/organizations/drover'
+  const type = { name: `${mark}-type`, applicableTo: ['entity.device'], parameters: { type: 'object' } }
+  expect((await house.call('POST', types, type)).status).toBe(201)
+  const key = await house.provision(`${mark}-device`, { 'provision.device.operation.flow': 'pull' })
+  const job = await house.start(`${mark}-device`, { name: type.name, parameters: {} })
+  await house.south(`${mark}-device`, key, 'operation/pending')
+  const { operationId } = (await house.operationOf(job))!
+  const word = response(operationId, {
+    resultCode: `${mark}-word`,
+    steps: [{ name: `${mark}-step`, result: 'SUCCESSFUL' }],
+  })
+  await house.south(`${mark}-device`, key, 'operation/response', word)
+  await house.south(`${mark}-device`, 'wrong', 'operation/pending')
+  await house.call('POST', `/north/v80/search/jobs?${mark}=1`, { filter: { eq: { jobId: job } } })
+  await untilAtLeast(
+    'drover_http_request_duration_seconds_count{method="POST",route="/north/v80/search/jobs",status="200"}',
+    1,
+  )
+  const text = await (await fetch(`${house.url}/metrics`)).text()
+  for (const own of [mark, job, operationId, key, house.apiKey]) expect(text).not.toContain(own)
+})
