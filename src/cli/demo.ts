@@ -92,7 +92,8 @@ async function tell(
   say(`\nreport.summary\n${JSON.stringify(summary, null, 2)}\n\nFive operations`)
   for (const operation of samples) say(describe(operation))
   say(`\nThe service listens at ${url}, its broker at ${mqtt}; the organization is drover.`)
-  if (options.keep) say(`API key: ${apiKey}`)
+  if (options.keep)
+    say(`API key: ${apiKey}\n\nTo ask it:\n\n  export DROVER_URL=${url} DROVER_API_KEY=${apiKey}\n  drover jobs list`)
 
   const faults = [
     ...(started.job.id === job.id && finished.job.id === job.id ? [] : ['a callback was about another job']),
