@@ -203,6 +203,28 @@ test.each([
   expect(await filed(job)).toEqual(['cannot be stored'])
 })
 
+test('of two answers, a repeat of one and a poisoned one that come together each gets its due', async () => {
+  const { job, devices } = await jobOf(3)
+  const [one, two, three] = devices as [string, string, string]
+  const word = { resultCode: 'SUCCESSFUL', steps: [step('A')], raw: 'as it came' }
+  const outcomes = await Promise.allSettled([
+    say(bench, job, one, word),
+    say(bench, job, two, { ...word, resultCode: 'ERROR_PROCESSING' }),
+    say(bench, job, one, word),
+    say(bench, job, three, { ...word, resultDescription: '\u0000' }),
+  ])
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected'])
+  await bench.settle()
+  expect(await operationOf(bench, job, one)).toMatchObject({ result: 'SUCCESSFUL', steps: [{ name: 'A' }] })
+  expect(await operationOf(bench, job, two)).toMatchObject({ result: 'ERROR_PROCESSING' })
+  expect(await operationOf(bench, job, three)).toMatchObject({ status: 'WAITING_FOR_ACK', steps: null })
+  expect((await filed(job)).sort()).toEqual(['cannot be stored', 'stray'])
+  expect(await summaryOfJob(bench, job)).toMatchObject({
+    finished: { successful: 1, error: 1 },
+    inProgress: { total: 1 },
+  })
+})
+
 test('a poisoned answer in the exchange itself acknowledges, and the operation can still be answered', async () => {
   await bench.provision(['poisonous'])
   bench.device = (request, report) => {

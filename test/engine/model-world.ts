@@ -424,7 +424,8 @@ export async function createWorld(database: Database, fleet: Fleet, seed: number
     async comeToRest() {
       calm = true
       for (const bench of benches) bench.database.dieAt(null)
-      for (let round = 0; round < 30; round += 1) {
+      // What time has carried past the end of a window is there for the next day's.
+      for (let round = 0; round < 60; round += 1) {
         for (let i = 0; i < jobs.length; i += 1) await this.open(i)
         // A job whose target was empty cannot be activated.
         if (round === 3)

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import type { OperationResult } from '../../src/domain/operation.ts'
+import type { JobRequest } from '../../src/domain/job.ts'
+import { OPERATION_RESULTS, type OperationResult } from '../../src/domain/operation.ts'
 import type { SendReport } from '../../src/engine/connector.ts'
 import { testDatabase } from '../database.ts'
-import { MINUTE, operationOf, SECOND, say, silent, summaryOfJob } from './scenario.ts'
+import { HOUR, MINUTE, operationOf, SECOND, say, sentTo, silent, summaryOfJob } from './scenario.ts'
 import { createWorkbench, jobRequest } from './workbench.ts'
 
 const { database } = await testDatabase()
@@ -10,7 +11,15 @@ const bench = await createWorkbench(database)
 const { jobs, caller } = bench
 let made = 0
 
-async function jobOnOne(rules: { retries: number; retriesDelay?: number; retryResultList?: OperationResult[] }) {
+async function jobOnOne({
+  schedule = {},
+  ...rules
+}: {
+  retries: number
+  retriesDelay?: number
+  retryResultList?: OperationResult[]
+  schedule?: JobRequest['schedule']
+}) {
   made += 1
   const device = `retried-${made}`
   await bench.provision([device])
@@ -19,6 +28,7 @@ async function jobOnOne(rules: { retries: number; retriesDelay?: number; retryRe
     caller,
     jobRequest({
       target: { append: { entities: [device] } },
+      schedule,
       operationParameters: {
         ackTimeout: 10_000,
         timeout: 60_000,
@@ -80,6 +90,55 @@ test('attempts never exceed retries + 1, and the last result stands', async () =
     result: 'ERROR_PROCESSING',
     attempt: 3,
   })
+})
+
+test.each(OPERATION_RESULTS)(
+  '%s, where it is listed, brings another attempt, unless it says nothing or forbids it',
+  async word => {
+    bench.device = silent
+    const { job, device } = await jobOnOne({ retries: 1, retryResultList: [word] })
+    await bench.settle()
+    // A word that the service does not know is one of its own.
+    const said = word === 'UNKNOWN_RESULT' ? 'OUT_OF_ORDER' : word
+    await say(bench, job, device, { resultCode: said, resultDescription: 'as I said' })
+    await bench.settle()
+    const operation = await operationOf(bench, job, device)
+    if (word === 'OPERATION_PENDING') {
+      expect(operation).toMatchObject({ status: 'IN_PROGRESS', attempt: 1 })
+    } else if (word === 'NOT_ALLOWED') {
+      expect(operation).toMatchObject({ status: 'FINISHED', result: 'NOT_ALLOWED', attempt: 1 })
+    } else {
+      expect(operation).toMatchObject({
+        status: 'WAITING_FOR_ACK',
+        attempt: 2,
+        attempts: [{ attempt: 1, result: word, description: 'as I said', steps: [] }],
+      })
+      expect(bench.sent.length).toBe(2)
+    }
+  },
+)
+
+test('a user cancel is never tried again, listed or not, nor is a stop; a retry that is due after the stop is cancelled by it', async () => {
+  bench.device = silent
+  const listed = { retries: 3, retryResultList: [...OPERATION_RESULTS] }
+  const cancelled = await jobOnOne(listed)
+  await bench.settle()
+  await jobs.cancel(caller, cancelled.job)
+  await bench.settle()
+  expect(await operationOf(bench, cancelled.job, cancelled.device)).toMatchObject({ status: 'CANCELLED', attempt: 1 })
+
+  const stopped = await jobOnOne({ ...listed, retriesDelay: HOUR, schedule: { stop: { delayed: 30 * MINUTE } } })
+  await bench.settle()
+  await say(bench, stopped.job, stopped.device, { resultCode: 'ERROR_PROCESSING' })
+  await bench.advance(29 * MINUTE)
+  expect(await operationOf(bench, stopped.job, stopped.device)).toMatchObject({ status: 'PENDING', attempt: 1 })
+  await bench.advance(2 * HOUR)
+  expect(await operationOf(bench, stopped.job, stopped.device)).toMatchObject({
+    status: 'TIMEOUT_CANCELLED',
+    result: 'TIMEOUT_CANCELLED',
+    attempt: 1,
+  })
+  expect(sentTo(bench).filter(device => device === stopped.device)).toHaveLength(1)
 })
 
 test('a result that is not listed is final, however many retries are left', async () => {

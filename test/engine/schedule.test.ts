@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { testDatabase } from '../database.ts'
-import { HOUR, MINUTE, obedient, operationOf, SECOND, sentTo, silent, summaryOfJob } from './scenario.ts'
+import { HOUR, MINUTE, obedient, operationOf, SECOND, say, sentTo, silent, summaryOfJob } from './scenario.ts'
 import { createWorkbench, jobRequest } from './workbench.ts'
 
 const { database } = await testDatabase()
@@ -81,6 +81,40 @@ test('a stop date comes while the job is paused, too', async () => {
   await jobs.change(caller, job, { active: false })
   await bench.advance(HOUR)
   expect(await summaryOfJob(bench, job)).toMatchObject({ status: 'TIMEOUT_CANCELLED', finishedAt: clock.now() })
+})
+
+test('a delayed stop runs on while the job is paused, and ends it as TIMEOUT_CANCELLED whatever had succeeded before', async () => {
+  bench.device = silent
+  const { job, device } = await jobOn({ stop: { delayed: HOUR } }, false)
+  await bench.provision(['scheduled-beside'])
+  await jobs.change(caller, job, { target: { append: { entities: ['scheduled-beside'] } } })
+  await jobs.change(caller, job, { active: true })
+  await bench.settle()
+  await say(bench, job, device, { resultCode: 'SUCCESSFUL' })
+  await jobs.change(caller, job, { active: false })
+  await bench.advance(HOUR)
+  expect(await summaryOfJob(bench, job)).toMatchObject({
+    status: 'TIMEOUT_CANCELLED',
+    finished: { total: 2, successful: 1 },
+    finishedAt: clock.now(),
+  })
+})
+
+test.each(['SCHEDULED', 'IN_PROGRESS', 'PAUSED'])('a job that is %s takes nothing but `active`', async status => {
+  bench.device = silent
+  const { job } = await jobOn(status === 'SCHEDULED' ? { start: { delayed: HOUR } } : {})
+  await bench.settle()
+  if (status === 'PAUSED') await jobs.change(caller, job, { active: false })
+  for (const change of [
+    { userNotes: 'x' },
+    { schedule: { stop: { delayed: HOUR } } },
+    { notify: true, active: true },
+  ]) {
+    await expect(jobs.change(caller, job, change)).rejects.toMatchObject({ entry: { code: '0x020010' } })
+  }
+  expect(await summaryOfJob(bench, job)).toMatchObject({ status, request: { notify: false } })
+  await jobs.cancel(caller, job)
+  await bench.settle()
 })
 
 test('a job that ends before its stop is not touched by it', async () => {

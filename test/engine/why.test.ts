@@ -1,8 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { GATES } from '../../src/domain/gates.ts'
 import type { JobRequest } from '../../src/domain/job.ts'
 import { createWhy } from '../../src/engine/why.ts'
 import { readOperationPage } from '../../src/store/operation-reading.ts'
+import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
+import { deviceOf } from './scenario.ts'
 import { createWorkbench, jobRequest } from './workbench.ts'
 
 const { database } = await testDatabase()
@@ -21,10 +24,13 @@ beforeEach(async () => {
 const create = (request: Partial<JobRequest> = {}) =>
   jobs.create(caller, jobRequest({ target: { append: { entities: [device] } }, ...request }))
 
+const told = new Set<string>()
+
 /** The explanation of a job's only operation, with gates and events by name. */
 async function why(job: bigint) {
   const [operation] = await readOperationPage(database, job, { skip: 0 }, 1)
   const explained = (await explain(caller.organization, operation!))!
+  for (const { gate } of explained.held) told.add(gate)
   return {
     ...explained,
     gates: explained.held.map(({ gate }) => gate),
@@ -95,6 +101,7 @@ describe('an operation is explained', () => {
     const operations = await readOperationPage(database, job, { skip: 0 }, 2)
     const waiting = operations.find(({ status }) => status === 'PENDING')!
     const { held } = (await explain(caller.organization, waiting))!
+    told.add(held[0]!.gate)
     // Half of the two hours less the drain reserve of 70 s.
     expect(held).toEqual([
       expect.objectContaining({ gate: 'placeInSpread', liftsAt: fromNow((7_200_000 - 70_000) / 2) }),
@@ -163,4 +170,44 @@ test('an operation of another organization, or of no job, is not explained', asy
   const [operation] = await readOperationPage(database, job, { skip: 0 }, 1)
   expect(await explain(caller.organization + 1, operation!)).toBeUndefined()
   expect(await explain(caller.organization, { ...operation!, entity: 1n })).toBeUndefined()
+})
+
+test('an operation is explained while its target is resolved, while it is cancelled, and while its sender has it', async () => {
+  const tagged = jobRequest({ active: false, target: { append: { tags: ['of-why'] } } })
+  await bench.provision([`${device}-tagged`], { tags: ['of-why'] })
+  const { job } = await jobs.create(caller, tagged)
+  await bench.settle()
+  await jobs.change(caller, job, { target: { append: { tags: ['of-others'] } } })
+  expect((await why(job)).gates).toEqual(['notActive', 'targetUnresolved'])
+  await bench.settle()
+
+  bench.device = () => {}
+  await jobs.change(caller, job, { active: true })
+  await bench.engine.loops.get('operation-dispatcher')!.runOnce(clock.now())
+  expect(await why(job)).toMatchObject({ status: 'QUEUED', gates: ['withSender'] })
+  bench.device = (_, report) => report({ seen: 'away' })
+
+  const { job: cancelled } = await create()
+  await jobs.cancel(caller, job)
+  await jobs.change(caller, cancelled, { active: false })
+  await database.query(sql`update job set status = 'CANCELLING_BY_USER' where job = ${cancelled}`)
+  expect(await why(cancelled)).toMatchObject({ gates: ['jobCancelling'], events: ['userCancel'] })
+  await bench.settle()
+})
+
+test('an operation that was handed out is explained: when it is offered again, and that its answer is awaited', async () => {
+  await bench.provision([`${device}-asking`], { flow: 'pull' })
+  const { job } = await create({ target: { append: { entities: [`${device}-asking`] } } })
+  await bench.settle()
+  const numbers = await deviceOf(bench, `${device}-asking`)
+  await bench.engine.pending.take(numbers, 0, new AbortController().signal)
+  const { gates, held } = await why(job)
+  expect(gates).toEqual(['redeliveryPause', 'awaitingAnswer'])
+  expect(held[0]!.liftsAt).toBe(fromNow(30_000))
+  await jobs.cancel(caller, job)
+  await bench.settle()
+})
+
+test('every gate has held an operation here, but the one of a job that has ended, which has none', () => {
+  expect(GATES.filter(gate => !told.has(gate))).toEqual(['jobEnded'])
 })

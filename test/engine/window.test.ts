@@ -106,3 +106,30 @@ test('what was sent inside the window may finish outside it', async () => {
   await bench.settle()
   expect(await summaryOfJob(bench, job)).toMatchObject({ status: 'FINISHED' })
 })
+
+test('a retry that is due while the window is closed waits for its opening', async () => {
+  await bench.provision(['retried'])
+  await until(11, 59)
+  bench.sent.length = 0
+  bench.device = silent
+  const { job } = await jobs.create(
+    caller,
+    jobRequest({
+      schedule: daily('11:00:00Z', '12:00:00Z'),
+      target: { append: { entities: ['retried'] } },
+      operationParameters: {
+        ackTimeout: 2 * MINUTE,
+        timeout: MINUTE,
+        retries: 1,
+        retriesDelay: 0,
+        retryResultList: [],
+      },
+    }),
+  )
+  await until(12, 30)
+  expect(await operationOf(bench, job, 'retried')).toMatchObject({ status: 'PENDING', attempt: 1 })
+  await until(10, 59)
+  expect(bench.sent.length).toBe(1)
+  await until(11)
+  expect(bench.sent.length).toBe(2)
+})
