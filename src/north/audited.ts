@@ -33,7 +33,7 @@ export function auditRequests(app: FastifyInstance, audit: Audit): void {
     // What could not be written once is answered with that failure, which has no line either.
     if (user === undefined || unwritten.has(request) || !isWorthALine(request, reply)) return payload
     unwritten.add(request)
-    await audit.record({
+    const recorded = audit.record({
       organization: request.caller?.organization ?? null,
       user,
       address: request.ip,
@@ -43,6 +43,8 @@ export function auditRequests(app: FastifyInstance, audit: Audit): void {
       errorCode: typeof payload === 'string' ? (errorCode.exec(payload)?.[1] ?? null) : null,
       requestId: request.id,
     })
+    // A failure is told as it is: where it could not be written either, the line has nothing to say that the log has not.
+    await (reply.statusCode < 500 ? recorded : recorded.catch(() => {}))
     return payload
   })
 }

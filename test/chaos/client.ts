@@ -16,7 +16,7 @@ export interface StubbornAnswer<Body> {
 export interface StubbornClient {
   /** by status; `0` is no answer at all */
   readonly statuses: Map<number, number>
-  /** bodies of answers that say "the service failed" */
+  /** refusals that do not say clearly what a client can do */
   readonly faults: string[]
   /** Repeats until a status below 500. Fails after `PATIENCE_MS`, or when the run is over. */
   call<Body>(
@@ -58,7 +58,9 @@ export function createStubbornClient(url: string, apiKey: string, over: AbortSig
       over.throwIfAborted()
     }
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
-    if (status === 500) faults.push(`${method} ${path}: ${text}`.slice(0, 300))
+    if (status === 500 || (status > 500 && !text.startsWith('{"errors":['))) {
+      faults.push(`${method} ${path}: ${status} ${text}`.slice(0, 300))
+    }
     return { status, body: (text === '' ? undefined : JSON.parse(text)) as Body }
   }
 

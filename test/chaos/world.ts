@@ -29,6 +29,8 @@ export interface WorldOptions {
   /** without a broker every node brings its own */
   readonly broker: 'mosquitto' | 'embedded'
   readonly fleet?: Partial<FleetRequest>
+  /** a folder for the database alone; beside everything else unless told */
+  readonly disk?: string
   readonly variables?: Readonly<Record<string, string>>
 }
 
@@ -80,6 +82,8 @@ const ROUGH: Partial<FleetRequest> = {
   reorder: 0.05,
   parts: 1,
   pullWaitS: 5,
+  // Devices do not share connections: a node that hangs must not hold up the answers for others.
+  postConnections: 512,
 }
 
 export { mosquittoProgram }
@@ -98,13 +102,13 @@ export async function openWorld(options: WorldOptions): Promise<World> {
 }
 
 async function build(
-  { seed, nodes: count, devices, broker: kind, fleet: behaviour, variables = {} }: WorldOptions,
+  { seed, nodes: count, devices, broker: kind, fleet: behaviour, disk, variables = {} }: WorldOptions,
   atClose: (stop: () => Promise<void> | void) => void,
 ): Promise<Omit<World, 'close'>> {
   const folder = await mkdtemp(path.join(tmpdir(), 'drover-chaos-'))
   await chmod(folder, 0o711)
   if (!process.env.DROVER_TEST_KEEP) atClose(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }))
-  const database = await startChaosDatabase(folder)
+  const database = await startChaosDatabase(disk ?? folder)
   atClose(() => database.stop())
   const over = new AbortController()
   const lag = measureLag()

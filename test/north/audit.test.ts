@@ -14,6 +14,10 @@ const door = await openDoor({
     app.post('/things', async () => ({}))
     app.post('/search/things', async () => ({}))
     app.get('/things', async () => ({}))
+    app.post('/away', async () => {
+      // The connection is lost in the middle of the request, and with it the line that it would leave.
+      throw await door.database.executeSql('select pg_terminate_backend(pg_backend_pid())').catch(error => error)
+    })
   },
 })
 const { call, root, server, database, clock } = door
@@ -169,4 +173,12 @@ test('a request whose line cannot be kept is not acknowledged', async () => {
   } finally {
     await database.executeSql('alter table audit_away rename to audit')
   }
+})
+
+test('a request that fails with the database is answered as every refusal, though its line cannot be written', async () => {
+  const { key } = await door.user('advanced')
+  await database.executeSql('alter table audit rename to audit_away')
+  const answer = await call(key, 'POST', '/away', {})
+  await database.executeSql('alter table audit_away rename to audit')
+  expect([answer.status, errorOf(answer)]).toMatchObject([503, { code: '0x010206' }])
 })
