@@ -1,26 +1,28 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
 import { expect, test } from 'vitest'
 import { httpDevice } from '../connectors/http-devices.ts'
 import { notes } from '../south/parts.ts'
 import { isFinal, openHouse } from './house.ts'
 
 const house = await openHouse()
-const path = '/north/v80/connectorFunctions/provision/organizations/drover'
+const functions = '/north/v80/connectorFunctions/provision/organizations/drover'
+
+/** The function that the reference shows. */
+async function shown(): Promise<string> {
+  const page = await readFile(path.resolve(import.meta.dirname, '../../docs/reference/connector-functions.md'), 'utf8')
+  return /```js\n(.*?)```/s.exec(page)![1]!
+}
 
 async function write(name: string, members: Record<string, unknown>): Promise<void> {
-  const answer = await house.call('POST', path, { name, ...members })
+  const answer = await house.call('POST', functions, { name, ...members })
   if (answer.status !== 201) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`)
 }
 
 test('a device with a language of its own over HTTP is asked and understood, and reports to its own route', async () => {
   await write('meter', {
     route: 'meter-says',
-    source: `
-      function request(operation) { return { http: { body: 'CMD=' + operation.name + ';REF=' + operation.id, headers: { 'content-type': 'text/plain' } } } }
-      function response(message) {
-        if (message.body === 'OK') return []
-        const said = Object.fromEntries(message.body.split(';').map(pair => pair.split('=')))
-        return { id: said.REF, resultCode: said.STATE === 'done' ? 'SUCCESSFUL' : 'ERROR_PROCESSING', steps: [{ name: 'METER', result: 'SUCCESSFUL' }] }
-      }`,
+    source: await shown(),
   })
   const asked = notes<string>()
   const url = await httpDevice((received, response) => {
@@ -88,7 +90,7 @@ test('a changed function is used within seconds', async () => {
   await house.provision('changing-1', { 'provision.device.operation.flow': 'function:changing' })
   const result = async () => (await house.until(await house.start('changing-1'), isFinal)).result
   expect(await result()).toBe('ERROR_PROCESSING')
-  await house.call('PUT', `${path}/changing`, {
+  await house.call('PUT', `${functions}/changing`, {
     source: 'const request = () => ({ result: { resultCode: "SUCCESSFUL" } })',
   })
   expect(await result()).toBe('SUCCESSFUL')

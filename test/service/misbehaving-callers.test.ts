@@ -98,7 +98,6 @@ describe('while hundreds', () => {
       drip(socket, '{'.padEnd(2_000), 50)
       return socket
     })
-    crowd('say nothing over MQTT', () => connectTcp(mqtt))
     crowd('say nothing over HTTP', () => connectTcp(http))
     const waiting = Array.from({ length: CROWD }, () =>
       client.call('GET', '/south/v80/devices/slow/operation/pending?wait=20', undefined, { 'x-apikey': key }),
@@ -108,7 +107,9 @@ describe('while hundreds', () => {
       await Promise.allSettled(waiting)
       await neighbours.stop()
     })
-    for (let round = 0; round < 4; round += 1) {
+    for (let round = 0; round < 3; round += 1) {
+      // The broker waits ten seconds for a first word: these are there for the last round.
+      if (round === 2) crowd('say nothing over MQTT', () => connectTcp(mqtt))
       const operations = await ended((await start({ tags: ['neighbour'] })).id)
       expect(operations.map(({ result }) => result)).toEqual(Array(NEIGHBOURS).fill('SUCCESSFUL'))
     }

@@ -13,10 +13,10 @@ import { countersOf, createJob, readJob, readOperations, recount } from './jobs.
 const service = await openHouse({ DROVER_MIN_OPERATION_TIMEOUT_MS: '0' })
 const { client } = service
 
-const CROWD = 15
-const ACK_TIMEOUT_MS = 12_000
-const TIMEOUT_MS = 6_000
-const ROUNDS = 4
+const CROWD = 8
+const ACK_TIMEOUT_MS = 16_000
+const TIMEOUT_MS = 8_000
+const ROUNDS = 3
 
 const final = { resultCode: 'SUCCESSFUL', resultDescription: 'done' }
 const said = ({ id, name }: Asked, members: object = final) =>

@@ -27,8 +27,15 @@ export interface Mosquitto {
   remove(): Promise<void>
 }
 
-/** Makes a broker on a free port, not yet started, that keeps its sessions on disk. */
-export async function createMosquitto(program: string): Promise<Mosquitto> {
+/** Lets everyone in and do everything. */
+const openToAll = async (_folder: string): Promise<string[]> => [
+  'allow_anonymous true',
+  'max_queued_messages 0',
+  'max_inflight_messages 100',
+]
+
+/** Makes a broker on a free port, not yet started, that keeps its sessions on disk; `rules` are lines of its configuration. */
+export async function createMosquitto(program: string, rules = openToAll): Promise<Mosquitto> {
   const folder = await mkdtemp(join(tmpdir(), 'drover-mosquitto-'))
   const port = await freePort()
   const configuration = join(folder, 'mosquitto.conf')
@@ -36,13 +43,11 @@ export async function createMosquitto(program: string): Promise<Mosquitto> {
     configuration,
     [
       `listener ${port} 127.0.0.1`,
-      'allow_anonymous true',
       'persistence true',
       `persistence_location ${folder}/`,
       'autosave_interval 1',
-      'max_queued_messages 0',
-      'max_inflight_messages 100',
       'user root',
+      ...(await rules(folder)),
     ].join('\n'),
   )
   let running: ChildProcess | undefined
