@@ -15,7 +15,7 @@ const root = path.resolve(import.meta.dirname, '../..')
 const house = await openHouse({ DROVER_ADMIN_EMAIL: 'admin@drover.test' })
 const cli = await openCommandLine({ DROVER_URL: house.url, DROVER_API_KEY: house.apiKey })
 const folder = cli.home
-const PROCESS_MS = 120_000
+const PROCESS_MS = 240_000
 
 /** Commands that are processes of their own. */
 const PROCESSES = ['serve', 'demo', 'simulate', 'prune', 'backup', 'restore']
