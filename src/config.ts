@@ -77,6 +77,12 @@ const variables = {
     wholeNumber(4, 1_000),
     'Database connections of this process at most.',
   ),
+  claimsByPartition: row(
+    'DROVER_CLAIMS_BY_PARTITION',
+    'false',
+    trueOrFalse,
+    'Whether a node claims operations of its own share of the partitions only, one at a time, as a database distributed by them needs it.',
+  ),
   mqttPort: row('DROVER_MQTT_PORT', '1883', port, 'Port of the embedded MQTT broker; 0 takes a free one.'),
   mqttTlsCertFile: row(
     'DROVER_MQTT_TLS_CERT_FILE',

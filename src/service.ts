@@ -171,6 +171,7 @@ async function build(
     openKey: sealed => seal.open(sealed),
     pullRedeliveryMs: config.pullRedeliveryMs,
     retentionMonths: config.retentionMonths,
+    claimsByPartition: config.claimsByPartition,
     deliveryRetentionMs: config.deliveryRetentionDays * DAY_MS,
     applicabilityOf: (tx, job) => applicabilityOf(tx, job),
     compile: compileEntityFilter,

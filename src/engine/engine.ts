@@ -46,6 +46,8 @@ export interface EngineParts extends Pick<TargetResolverParts, 'applicabilityOf'
   readonly pullRedeliveryMs: number
   /** months for which ended operations are kept; null for ever */
   readonly retentionMonths: number | null
+  /** claims of this node's share of the partitions, one at a time, as a database that is distributed by them needs it */
+  readonly claimsByPartition?: boolean
   /** how long the log keeps what has been delivered or given up */
   readonly deliveryRetentionMs: number
   readonly observer?: EngineObserver
@@ -175,6 +177,7 @@ export function createEngine(parts: EngineParts): Engine {
       sender,
       node,
       mayClaim: nodes.isLiving,
+      partitions: parts.claimsByPartition ? nodes.partitions : () => null,
       openKey: parts.openKey,
       onWaiting,
       onCommit: wakeMoved,

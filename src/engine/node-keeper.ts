@@ -3,6 +3,7 @@
  * given back and its connections forgotten. Where nobody lived for a while, there was an outage. Refuses to hand work over;
  * whoever comes first takes it.
  */
+import { partitionsOf } from '../domain/partition-shares.ts'
 import type { Database } from '../store/database.ts'
 import { buryNodes, lastHeartbeats, livingNodes, recordHeartbeat, retireNode } from '../store/nodes.ts'
 import { forgetConnectionsOfDead } from '../store/presence.ts'
@@ -28,6 +29,8 @@ export interface NodeKeeping {
   readonly turn: (now: Date) => Promise<Date>
   /** the nodes living at the last heartbeat, this one among them */
   readonly living: () => ReadonlySet<number>
+  /** this node's share of the partitions among the living; shares may overlap for a while when somebody comes or goes */
+  readonly partitions: () => readonly number[]
   /** whether this node has been heard of recently */
   readonly isLiving: (now: Date) => boolean
   /** leaves in order */
@@ -42,11 +45,13 @@ export function createNodeKeeping({
   onRevival,
 }: NodeKeepingParts): NodeKeeping {
   let living: ReadonlySet<number> = new Set()
+  let partitions: readonly number[] = []
   let beatAt: Date | null = null
   const isSilentSince = (at: Date | null, now: Date) => at !== null && now.getTime() - at.getTime() > DEAD_AFTER_MS
 
   return {
     living: () => living,
+    partitions: () => partitions,
     isLiving: now => beatAt !== null && !isSilentSince(beatAt, now),
     async turn(now) {
       const { anyAt, ownAt } = await lastHeartbeats(database, self.node)
@@ -58,6 +63,7 @@ export function createNodeKeeping({
       const changed = alive.size !== living.size || [...alive].some(node => !living.has(node))
       living = alive.add(self.node)
       if (changed) {
+        partitions = partitionsOf(self.node, living)
         await forgetConnectionsOfDead(database, deadSince)
         await buryNodes(database, new Date(now.getTime() - BURIED_AFTER_MS))
       }

@@ -47,6 +47,8 @@ export interface DispatcherParts {
   readonly node: number
   /** whether this node is known as living: another must not take its claims for lost */
   readonly mayClaim: (now: Date) => boolean
+  /** the partitions that this node claims of, one at a time; null where it claims of all at once */
+  readonly partitions: () => readonly number[] | null
   readonly openKey: (sealed: Buffer) => string
   /** devices for which operations wait from now on */
   readonly onWaiting: (devices: readonly DeviceNumbers[], awayAt: Date) => void
@@ -63,6 +65,33 @@ export function createOperationDispatch(parts: DispatcherParts): (now: Date) => 
   let nextAt: number | null = null
   let turns = 0
 
+  /** Claims of each partition in turn, another one first every time, until the slots are used or nothing is left. */
+  async function claimEach(partitions: readonly number[], slots: number, now: Date): Promise<Turn> {
+    const first = turns % partitions.length
+    let sum = await claimOf(partitions[first]!, slots, now)
+    for (let i = 1; i < partitions.length && sum.jobs > 0 && sum.claimed < slots; i += 1) {
+      const next = await claimOf(partitions[(first + i) % partitions.length]!, slots - sum.claimed, now)
+      sum = { ...next, claimed: sum.claimed + next.claimed }
+    }
+    return sum
+  }
+
+  /** Claims once, and hands over what was claimed. `partition`: null for all. */
+  async function claimOf(partition: number | null, slots: number, now: Date): Promise<Turn> {
+    // Of one partition the places are not claimed in order, so nothing is remembered of them.
+    const known = partition === null ? lows : new Map()
+    const claim = await database.transaction(
+      tx => claimTurn(tx, parts, { after, slots, turns, lows: known, partition }, now),
+      { byKey: true },
+    )
+    parts.memory.note(claim.applied)
+    if (claim.claimed === 0) lows.clear()
+    for (const [job, low] of claim.lows) if (partition === null) lows.set(job, low)
+    sender.send(claim.requests, claim.takenAt)
+    if (claim.waiting.length > 0) parts.onWaiting(claim.waiting, now)
+    return claim
+  }
+
   async function turn(now: Date): Promise<Date | null> {
     const slots = sender.capacity()
     if (slots === 0 || !parts.mayClaim(now)) return new Date(now.getTime() + PAUSE_MS)
@@ -71,14 +100,9 @@ export function createOperationDispatch(parts: DispatcherParts): (now: Date) => 
       lows.clear()
       lowsForgottenAt = now.getTime()
     }
-    const claim = await database.transaction(tx => claimTurn(tx, parts, { after, slots, turns, lows }, now), {
-      byKey: true,
-    })
-    parts.memory.note(claim.applied)
-    if (claim.claimed === 0) lows.clear()
-    for (const [job, low] of claim.lows) lows.set(job, low)
-    sender.send(claim.requests, claim.takenAt)
-    if (claim.waiting.length > 0) parts.onWaiting(claim.waiting, now)
+    const partitions = parts.partitions()
+    if (partitions?.length === 0) return new Date(now.getTime() + PAUSE_MS)
+    const claim = partitions ? await claimEach(partitions, slots, now) : await claimOf(null, slots, now)
     if (claim.claimed > 0) parts.onCommit()
     const roundEnded = claim.jobs < JOBS_PER_TURN
     nextAt = after === 0n ? claim.nextAt : earlier(nextAt, claim.nextAt)
@@ -115,6 +139,7 @@ async function claimTurn(
     readonly slots: number
     readonly turns: number
     readonly lows: ReadonlyMap<bigint, number>
+    readonly partition: number | null
   },
   now: Date,
 ): Promise<Turn> {
@@ -172,12 +197,13 @@ function wishesOf(
 async function claimShares(
   tx: Transaction,
   wishes: readonly ClaimWish[],
-  { slots, turns }: { slots: number; turns: number },
+  { slots, turns, partition }: { slots: number; turns: number; partition: number | null },
 ): Promise<Claimed[]> {
   const shares = await claimReady(
     tx,
     wishes.filter(wish => wish.quota > 0),
     slots,
+    partition,
   )
   const left = slots - shares.length
   const claimed = new Map<bigint, number>()
@@ -186,7 +212,7 @@ async function claimShares(
   if (left === 0 || hungry.length === 0) return shares
   const first = turns % hungry.length
   const inTurn = [...hungry.slice(first), ...hungry.slice(0, first)].map(wish => ({ ...wish, quota: left }))
-  return [...shares, ...(await claimReady(tx, inTurn, left))]
+  return [...shares, ...(await claimReady(tx, inTurn, left, partition))]
 }
 
 /** Judges claimed operations, takes their live slots and moves them on; answers what is to be sent. */

@@ -68,29 +68,50 @@ export interface Claimed extends OperationKey {
 
 const LANES = [1, 2, 3]
 
-const laneSql = (lane: number) => `
+const LIMIT = `$${LANES.length * 2 + 3}`
+const PARTITION = `$${LANES.length * 2 + 4}::smallint`
+
+/** One claim, of all partitions or of one: in front of the order of places a filter of partitions would sort all that is due. */
+const claimSql = (ofPartition: (alias: string) => string) => {
+  const laneSql = (lane: number) => `
            select lane.ctid from (
              select c.ctid from operation_ready c
-              where c.job = w.job and c.place >= w.low${lane} and c.place < w.reached${lane}
+              where c.job = w.job and c.place >= w.low${lane} and c.place < w.reached${lane}${ofPartition('c')}
               order by c.place limit w.quota for update skip locked) lane`
-
-const claim = statement<Claimed, [bigint[], number[], ...number[][], number]>(
-  'claims_claim',
-  `delete from operation_ready r
+  return `delete from operation_ready r
     where r.ctid = any(array(
       select next.ctid
         from unnest($1::bigint[], $2::int[], ${LANES.map(lane => `$${lane * 2 + 1}::int[], $${lane * 2 + 2}::int[]`).join(', ')})
           as w(job, quota, ${LANES.map(lane => `low${lane}, reached${lane}`).join(', ')})
        cross join lateral (
          select lanes.ctid from (${LANES.map(laneSql).join(' union all ')}) lanes limit w.quota) next
-       limit $${LANES.length * 2 + 3}))
-   returning r.job, r.place, r.partition, r.entity`,
+       limit ${LIMIT}))${ofPartition('r')}
+   returning r.job, r.place, r.partition, r.entity`
+}
+
+type ClaimParams = [bigint[], number[], ...number[][], number]
+
+const claim = statement<Claimed, ClaimParams>(
+  'claims_claim',
+  claimSql(() => ''),
+)
+const claimOfPartition = statement<Claimed, [...ClaimParams, number]>(
+  'claims_claim_of_partition',
+  claimSql(alias => ` and ${alias}.partition = ${PARTITION}`),
 )
 
-/** Takes the next places of each job, in the order given and at most `limit` in all; what another node is taking is passed over. */
-export function claimReady(db: Queryable, wishes: readonly ClaimWish[], limit: number): Promise<Claimed[]> {
+/**
+ * Takes the next places of each job, in the order given and at most `limit` in all; what another node is taking is passed over.
+ * `partition`: only of this one.
+ */
+export function claimReady(
+  db: Queryable,
+  wishes: readonly ClaimWish[],
+  limit: number,
+  partition: number | null,
+): Promise<Claimed[]> {
   if (wishes.length === 0) return Promise.resolve([])
-  return db.run(claim, [
+  const params: ClaimParams = [
     wishes.map(wish => wish.job),
     wishes.map(wish => wish.quota),
     ...LANES.flatMap(lane => [
@@ -98,7 +119,8 @@ export function claimReady(db: Queryable, wishes: readonly ClaimWish[], limit: n
       wishes.map(wish => wish.lanes[lane - 1]?.reached ?? 0),
     ]),
     limit,
-  ])
+  ]
+  return partition === null ? db.run(claim, params) : db.run(claimOfPartition, [...params, partition])
 }
 
 const enqueue = statement<unknown, [bigint[], number[], number[], bigint[]]>(

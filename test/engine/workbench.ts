@@ -92,12 +92,14 @@ export async function createWorkbench(
     clock = createVirtualClock(EPOCH),
     tell = undefined,
     measureClock = () => Promise.resolve<unknown>(undefined),
+    claimsByPartition = false,
   }: {
     node?: number
     cancelAtOnceMax?: number
     clock?: VirtualClock
     tell?: Tell | undefined
     measureClock?: () => Promise<unknown>
+    claimsByPartition?: boolean
   } = {},
 ): Promise<Workbench> {
   const database = mortal(shared)
@@ -136,6 +138,7 @@ export async function createWorkbench(
     nextNumber,
     openKey: sealed => sealed.toString(),
     pullRedeliveryMs: 30_000,
+    claimsByPartition,
     retentionMonths: null,
     deliveryRetentionMs: 90 * 86_400_000,
     applicabilityOf: () => Promise.resolve(applicability),
