@@ -100,6 +100,12 @@ const variables = {
       secret: true,
     },
   ),
+  mqttCaFile: row(
+    'DROVER_MQTT_CA_FILE',
+    null,
+    text,
+    'Certificates (PEM) of who signs that of the broker, trusted beside those of the system.',
+  ),
   mqttClientId: row(
     'DROVER_MQTT_CLIENT_ID',
     null,

@@ -82,7 +82,8 @@ function externalMqtt({ config, log, node, names }: MqttParts, url: string): Mqt
         onOpen: subscriber?.onOpen ?? (() => {}),
         onConnect: subscriber?.onConnect ?? (() => {}),
       }
-      kept = keepMqttClient({ url, clientId: config.mqttClientId ?? ownClientId(config) }, user, log)
+      const certificates = config.mqttCaFile === null ? [] : [await readFile(config.mqttCaFile, 'utf8')]
+      kept = keepMqttClient({ url, clientId: config.mqttClientId ?? ownClientId(config), certificates }, user, log)
       return null
     },
     disconnect: () => {},

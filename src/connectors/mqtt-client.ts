@@ -2,6 +2,7 @@
  * A connection to an external MQTT broker that is made again whenever it is lost, after growing pauses that differ from process to
  * process. It knows no topic; what is published and subscribed is its users' affair.
  */
+import { getCACertificates } from 'node:tls'
 import { connect, type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt'
 import type { Logger } from 'pino'
 
@@ -117,7 +118,7 @@ function optionsOf(settings: MqttClientSettings): IClientOptions {
     resubscribe: false,
     connectTimeout: connectMs,
     keepalive: 30,
-    ...(certificates.length > 0 && { ca: [...certificates] }),
+    ...(certificates.length > 0 && { ca: [...getCACertificates(), ...certificates] }),
     ...(protocolVersion === 5 && {
       properties: { sessionExpiryInterval: Math.ceil(sessionMs / 1000), receiveMaximum: 1000 },
     }),
