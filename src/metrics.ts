@@ -17,6 +17,7 @@ export interface Metrics {
   readonly countDelivery: (channel: DeliveryChannel, taken: boolean) => void
   /** Says where the number of connected devices is asked when it is read. */
   countConnected(connected: () => number): void
+  countStreams(streams: () => number): void
 }
 
 /** Makes the counters of one service, all at zero. */
@@ -61,6 +62,15 @@ export function createMetrics(): Metrics {
     labelNames: ['channel', 'result'],
     registers,
   })
+  let streams = () => 0
+  new Gauge({
+    name: 'drover_live_streams',
+    help: 'Streams of live events that this process holds open.',
+    registers,
+    collect() {
+      this.set(streams())
+    },
+  })
   let connected = () => 0
   new Gauge({
     name: 'drover_connected_devices',
@@ -93,6 +103,9 @@ export function createMetrics(): Metrics {
     countDelivery: (channel, taken) => deliveries.inc({ channel, result: taken ? 'taken' : 'failed' }),
     countConnected(asked) {
       connected = asked
+    },
+    countStreams(asked) {
+      streams = asked
     },
   }
 }

@@ -12,6 +12,8 @@ import type { Database } from './store/database.ts'
 export interface Live {
   /** What the routes need, behind the authentication that let their callers in. */
   routes(door: AuthenticationParts): Omit<LiveEventRoutesParts, 'database'>
+  /** streams that are open now */
+  open(): number
   /** Ends every stream, and takes no more: to be called before the door is closed, which waits for them. */
   endStreams(): void
   stop(): Promise<void>
@@ -37,6 +39,7 @@ export async function openLive(
       opened.push(eventStreams)
       return { liveEvents, liveOperations, eventStreams }
     },
+    open: () => opened.reduce((sum, { size }) => sum + size, 0),
     endStreams() {
       for (const eventStreams of opened) eventStreams.close()
     },

@@ -214,6 +214,7 @@ async function build(
   if (config.roles.includes('north')) {
     const live = await openLive(config, parts)
     atStop(() => live.stop())
+    metrics.countStreams(live.open)
     server.addHook('preClose', async () => live.endStreams())
     registerNorth(server, await northParts(parts, live))
     await serveConsole(server, CONSOLE_FOLDER)

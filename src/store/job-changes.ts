@@ -198,6 +198,8 @@ const newerOfOrganizations = statement<MaybeChange, [number[], Snapshot]>(
        from job_change
       where organization = any($1::int[]) and xid >= pg_snapshot_xmin($2::pg_snapshot)
         and not pg_visible_in_snapshot(xid, $2::pg_snapshot)
+        -- What a restored backup brought may bear transactions that this database has not come to.
+        and xid < pg_snapshot_xmax(pg_current_snapshot())
       group by job)
    select read_at.snapshot, changes.*
      from (select pg_current_snapshot()::text as snapshot) read_at left join (${newestSql}) changes on true`,
