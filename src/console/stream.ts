@@ -58,12 +58,15 @@ export function useStream(queries: QueryClient, token: string | undefined): void
     const follow = () => {
       stop.abort()
       stop = new AbortController()
-      if (!document.hidden) void keepOpen(apply, stop.signal)
+      if (!navigator.onLine) become('broken')
+      else if (!document.hidden) void keepOpen(apply, stop.signal)
     }
     follow()
     document.addEventListener('visibilitychange', follow)
+    for (const change of ['online', 'offline']) addEventListener(change, follow)
     return () => {
       document.removeEventListener('visibilitychange', follow)
+      for (const change of ['online', 'offline']) removeEventListener(change, follow)
       stop.abort()
       become('off')
     }

@@ -51,12 +51,15 @@ export default function Device() {
   const organization = session?.organization ?? ''
   const mayRun = useMay('execute')
   const path = { organization, identifier }
-  const asked = asking('GET /provision/organizations/{organization}/entities/{identifier}', {
-    path,
+  // The search tells what was collected last beside what was provisioned.
+  const asked = asking('POST /search/entities', {
     query: { flattened: true },
+    body: { filter: { eq: { 'provision.administration.identifier': identifier } } },
   })
   const found = useAsked(asked, { every: 10_000 })
-  const entity = found.data as Readonly<Record<string, unknown>> | null | undefined
+  const entities = (found.data as { entities?: readonly Readonly<Record<string, unknown>>[] } | null | undefined)
+    ?.entities
+  const entity = entities?.[0]
   const isDevice = textIn(entity?.resourceType) === 'entity.device'
   return (
     <Page
@@ -81,6 +84,7 @@ export default function Device() {
     >
       {found.isPending && <Loading what="the device" />}
       {found.isError && !entity && <Failed error={found.error} retry={() => void found.refetch()} />}
+      {found.isSuccess && !entity && <Empty>The organization has nothing of this identifier.</Empty>}
       {entity && (
         <div className="columns">
           <div className="span-5 stack">

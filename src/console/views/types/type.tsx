@@ -184,7 +184,7 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
               data={[...RESOURCE_TYPES]}
               value={[...applicableTo]}
               onChange={setApplicableTo}
-              disabled={isFixed}
+              readOnly={isFixed}
             />
             <MultiSelect
               label="Profiles that may run it"
@@ -192,7 +192,7 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
               data={PROFILES.filter(each => each !== 'viewer')}
               value={[...profiles]}
               onChange={setProfiles}
-              disabled={isFixed}
+              readOnly={isFixed}
             />
           </div>
         </Panel>

@@ -1,0 +1,200 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { bringUpFleet } from '../service/fleet.ts'
+import { ADMIN } from '../service/house.ts'
+import { createJob } from '../service/jobs.ts'
+import { type Console, hasBrowser, openConsole } from './browser.ts'
+
+describe.skipIf(!hasBrowser)('the console', () => {
+  let at: Console
+
+  beforeAll(async () => {
+    at = await openConsole()
+    await bringUpFleet(at.house, {
+      devices: 120,
+      prefix: 'lamp',
+      flows: { 'http-sync': 1, mqtt: 1 },
+      fail: 0.1,
+      seed: 7,
+    })
+  })
+
+  test('the whole story: sign in, launch in four steps, watch it end live, look at a failure, and try again', async () => {
+    const page = await at.visit('/', { as: false })
+    await page.getByLabel('Email').fill(ADMIN)
+    await page.getByRole('textbox', { name: 'Password' }).fill('wrong')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('Unauthorized.').waitFor()
+    await page.getByRole('textbox', { name: 'Password' }).fill(at.house.password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.getByText('drover · root').waitFor()
+
+    // What.
+    await page.getByRole('link', { name: 'Launch', exact: true }).click()
+    await page.getByRole('heading', { name: 'Launch a job' }).waitFor()
+    await page.getByRole('combobox', { name: 'Operation' }).fill('reboot')
+    await page.getByRole('option', { name: /REBOOT_EQUIPMENT/ }).click()
+    await page.getByRole('combobox', { name: 'Kind of reboot' }).click()
+    await page.getByRole('option', { name: 'SOFTWARE' }).click()
+    await page.getByRole('button', { name: 'Whom' }).click()
+    // Whom.
+    await page.getByText('A tag', { exact: true }).click()
+    await page.getByLabel('Tag', { exact: true }).fill('lamp')
+    await page.getByText('and 112 more').waitFor()
+    await page.getByRole('button', { name: 'When' }).click()
+    // When.
+    await page.getByLabel('Notes').fill('All lamps')
+    await page.getByRole('button', { name: 'Plan' }).click()
+    // Plan: the count is typed, since it is large.
+    const launch = page.getByRole('button', { name: 'Launch on 120 devices' })
+    await launch.waitFor()
+    expect(await launch.isDisabled()).toBe(true)
+    await page.getByLabel('Type 120 to confirm').fill('120')
+    await launch.click()
+
+    // The job ends under one's eyes.
+    await page.getByRole('heading', { name: 'REBOOT_EQUIPMENT' }).waitFor()
+    await page.getByText('Finished with errors').first().waitFor()
+    await page
+      .getByText(/^Live, as of/)
+      .first()
+      .waitFor()
+    await page.getByRole('button', { name: 'Show these devices' }).first().click()
+    expect(page.url()).toContain('result=ERROR_PROCESSING')
+    const devices = page.getByRole('region', { name: 'Operations of the job' }).locator('tbody a')
+    await devices.first().waitFor()
+    await devices.first().click()
+    await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+    await page.getByText('Raw messages').click()
+    await page
+      .getByText(/"resultCode": "ERROR_PROCESSING"/)
+      .first()
+      .waitFor()
+
+    // Once more, for those that failed: the plan counts them.
+    await page.getByRole('button', { name: 'Retry the unsuccessful' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText(/This touches \d+ devices/).waitFor()
+    await dialog.getByText('The same with curl').click()
+    await dialog.getByText('operations.unsuccessfulIn').waitFor()
+    await dialog.getByRole('button', { name: 'Retry the unsuccessful' }).click()
+    await page.getByText(/Again for what did not succeed in/).waitFor()
+  })
+
+  test('a job is paused, resumed and cancelled, each after saying how many devices it touches', async () => {
+    const { id } = await createJob(at.house.client, {
+      name: 'REFRESH_INFO',
+      target: { append: { tags: ['lamp'] } },
+      schedule: { stop: { delayed: 7_200_000 }, scattering: { maxSpread: 100 } },
+    })
+    const page = await at.visit(`/jobs/${id}`)
+    const act = async (button: string) => {
+      await page.getByRole('button', { name: button, exact: true }).click()
+      const dialog = page.getByRole('dialog')
+      const count = /Type (\d+) to confirm/.exec((await dialog.textContent()) ?? '')?.[1]
+      if (count !== undefined) await dialog.getByLabel(/to confirm/).fill(count)
+      await dialog.getByRole('button', { name: button, exact: true }).click()
+      await dialog.waitFor({ state: 'detached' })
+    }
+    await act('Pause')
+    await page.getByText('Paused').first().waitFor()
+    await act('Resume')
+    await page.getByText('In progress').first().waitFor()
+    await act('Cancel the job')
+    await page
+      .getByText(/^Cancelled/)
+      .first()
+      .waitFor()
+    expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(0)
+  })
+
+  test('what a profile may not do is not offered, nor does its address lead there', async () => {
+    const viewer = { email: 'eyes@drover.test', password: 'only looking around' }
+    await at.house.call('POST', '/north/v80/provision/users', { user: { ...viewer, profile: 'viewer' } })
+    const { id } = await createJob(at.house.client, {
+      name: 'REFRESH_INFO',
+      target: { append: { entities: ['lamp-1'] } },
+      active: false,
+    })
+    const page = await at.visit(`/jobs/${id}`, { as: viewer })
+    await page.getByText('Idle').first().waitFor()
+    for (const name of ['Activate', 'Cancel the job']) expect(await page.getByRole('button', { name }).count()).toBe(0)
+    for (const name of ['Launch', 'Users', 'Audit']) {
+      expect(await page.getByRole('link', { name, exact: true }).count()).toBe(0)
+    }
+    await page.goto(`${at.house.url}/console/launch`)
+    await page.getByText('The profile you are signed in with may not do this.').waitFor()
+    await page.goto(`${at.house.url}/console/devices/lamp-1`)
+    await page.getByText('Provisioned').waitFor()
+    expect(await page.getByRole('button', { name: 'Make a new key' }).count()).toBe(0)
+  })
+
+  test('a table comes as CSV, and every view shows the equivalent curl', async () => {
+    const page = await at.visit('/devices')
+    await page.getByRole('link', { name: 'lamp-0', exact: true }).waitFor()
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download devices as CSV' }).click(),
+    ])
+    expect(file.suggestedFilename()).toBe('devices.csv')
+    const { readFile } = await import('node:fs/promises')
+    const lines = (await readFile((await file.path()) ?? '', 'utf8')).trim().split('\n')
+    expect(lines).toHaveLength(121)
+    await page.getByRole('button', { name: 'This list with curl' }).click()
+    await page.getByText('"$DROVER/north/v80/search/devices?flattened=true').waitFor()
+  })
+
+  test('when the connection breaks the figures say how old they are, and catch up once it is back', async () => {
+    const { id } = await createJob(at.house.client, {
+      name: 'REFRESH_INFO',
+      target: { append: { tags: ['lamp'] } },
+      active: false,
+    })
+    const page = await at.visit(`/jobs/${id}`)
+    await page
+      .getByText(/^Live, as of/)
+      .first()
+      .waitFor()
+    await page.context().setOffline(true)
+    await page.locator('.as-of-broken').first().waitFor()
+    at.forgive(/ERR_INTERNET_DISCONNECTED/)
+    await at.house.call('DELETE', `/north/v80/operation/jobs/${id}`)
+    await page.context().setOffline(false)
+    await page.getByText('Cancelled', { exact: true }).first().waitFor()
+    await page
+      .getByText(/^Live, as of/)
+      .first()
+      .waitFor()
+  })
+
+  test('the keyboard alone reaches a job, its actions and out again', async () => {
+    const page = await at.visit('/jobs')
+    const first = page.getByRole('region', { name: 'Jobs' }).locator('tbody a').first()
+    await first.waitFor()
+    await page.keyboard.press('Tab')
+    expect(await focused(page)).toBe('Skip to content')
+    await first.focus()
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(() => page.evaluate(() => document.activeElement?.closest('tr')?.dataset.index)).toBe('1')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await expect.poll(() => page.url()).toMatch(/\/jobs\/[0-9a-f]{16}$/)
+  })
+
+  test('a window drawn on the week becomes the window of the request', async () => {
+    const page = await at.visit('/launch/when?type=REFRESH_INFO&device=lamp-1')
+    await page.getByLabel('Only at certain hours').click()
+    await page.getByRole('button', { name: 'Nothing' }).click()
+    await page.getByRole('button', { name: 'MON 22 to 23' }).focus()
+    await page.keyboard.press(' ')
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press(' ')
+    await page.getByRole('button', { name: 'TUE 0 to 1', exact: true }).click()
+    await page.getByRole('button', { name: 'Plan' }).click()
+    await page.getByText('The same with curl').click()
+    await page.getByText('"start":"22:00:00Z","stop":"01:00:00Z"').waitFor()
+  })
+})
+
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent)
