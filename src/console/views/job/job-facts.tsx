@@ -93,7 +93,7 @@ export function JobFacts({ job }: { readonly job: JobView }) {
           {Object.keys(asked.parameters ?? {}).length === 0 ? (
             'none'
           ) : (
-            <pre className="code fact-code">{JSON.stringify(asked.parameters, null, 1)}</pre>
+            <pre className="code fact-code">{JSON.stringify(asked.parameters, null, 2)}</pre>
           )}
         </Fact>
         <Fact name="Target">{targetWords(asked.target, asked.resourceType)}</Fact>
