@@ -1,5 +1,5 @@
 -- Spreads the hot tables over the machines of a Citus cluster, by `partition`. A separate step, taken once by a superuser on the coordinator,
--- after the first start has made the schema and before there is any entity:
+-- when the schema is there and no node runs; rows that are there move along:
 --
 --   psql -v ON_ERROR_STOP=1 -f deploy/citus/distribute.sql "$DATABASE_URL"
 --
@@ -7,13 +7,6 @@
 -- run, and what has not.
 
 create extension if not exists citus;
-
-do $$
-begin
-  if exists (select from entity) or exists (select from operation) then
-    raise exception 'There are entities already: restore a backup into a database that has been distributed first';
-  end if;
-end $$;
 
 -- Few shards, about four for each worker: a batch of answers touches all of them in one statement.
 select create_distributed_table('entity', 'partition', shard_count := 8);

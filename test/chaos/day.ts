@@ -16,6 +16,8 @@ export interface DayOptions {
 interface Sample {
   readonly atMs: number
   readonly residentMb: number
+  /** of what JavaScript holds, garbage that was not collected yet included */
+  readonly heapMb: number
   readonly hotMb: number
   readonly deadRows: number
   readonly endedMb: number
@@ -31,9 +33,9 @@ const NAMES = ['REBOOT_EQUIPMENT', 'REFRESH_INFO', 'DISCOVER']
 /** What a fleet of ten thousand does in a day when each device has ten operations. */
 const DAY_OPERATIONS = 100_000
 /** From the first third to the last: more is growth, less is noise of a machine that others use too. */
-const GROWTH_MAX = { residentMb: 1.3, hotMb: 2, readMs: 2.5, createMs: 2.5 } as const
+const GROWTH_MAX = { heapMb: 1.3, hotMb: 2, readMs: 2.5, createMs: 2.5 } as const
 /** Differences below these say nothing. */
-const GRAIN = { residentMb: 40, hotMb: 10, readMs: 100, createMs: 150 } as const
+const GRAIN = { heapMb: 40, hotMb: 10, readMs: 100, createMs: 150 } as const
 
 /** Runs the load. Answers what did not stay flat. */
 export async function runDay({ minutes, devices, tell }: DayOptions): Promise<string[]> {
@@ -132,11 +134,14 @@ async function take(world: World, load: Load, atMs: number): Promise<Sample> {
            or c.relnamespace = to_regnamespace('pgboss'))`,
     ),
   )
+  const metrics = await fetch(`${world.nodes[0]!.url}/metrics`).then(answer => answer.text())
+  const [, heap] = /^nodejs_heap_size_used_bytes (\S+)$/m.exec(metrics) ?? []
   const { read, create } = load.times()
   const { hot, ended, dead } = rows[0]!
   return {
     atMs: Math.round(atMs),
     residentMb: Math.round(Number(kilobytes) / 1_024),
+    heapMb: Math.round(Number(heap) / 1_000_000),
     hotMb: Math.round(hot / 100_000) / 10,
     deadRows: dead,
     endedMb: Math.round(ended / 1_000_000),
@@ -158,6 +163,8 @@ function summarize(samples: readonly Sample[], tell: (line: string) => void): st
   const [first, last] = [samples.slice(1, third + 1), samples.slice(-third)]
   const { operations, atMs, endedMb } = samples.at(-1)!
   const days = operations / DAY_OPERATIONS
+  const [residentBefore, residentAfter] = [first, last].map(of => Math.max(...of.map(sample => sample.residentMb)))
+  tell(`resident memory reached ${residentBefore} MB in the first third, ${residentAfter} MB in the last`)
   tell(
     `${operations.toLocaleString('en')} operations in ${(atMs / 60_000).toFixed(1)} minutes: what ten thousand devices with ten operations a day ` +
       `do in ${days.toFixed(2)} days. Ended operations take ${endedMb} MB.`,

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { splitStatements } from '../../src/store/migrate.ts'
 import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
 
@@ -25,10 +24,4 @@ test('what it leaves on the coordinator is there', async () => {
     sql`select from unnest(${local}::text[]) as t(name) where to_regclass(name) is not null`,
   )
   expect(there).toHaveLength(local.length)
-})
-
-test('its own checks are SQL that the server takes', async () => {
-  const checks = splitStatements(text).filter(each => /^(--.*\n)*do /.test(each) && !each.includes('citus.'))
-  expect(checks).toHaveLength(1)
-  await database.executeSql(checks[0]!)
 })
