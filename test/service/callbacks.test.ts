@@ -80,7 +80,8 @@ async function saying(resultCode = 'SUCCESSFUL'): Promise<string> {
 async function launched(callback: string, request: object = {}) {
   const device = await waiting()
   const { id } = await make(on([device.id], { callback, ...request }))
-  const operation = await house.until(id, ({ status }) => status === 'WAITING_FOR_CONNECTION')
+  // A job with a short stop may have ended before anybody looked.
+  const operation = await house.until(id, seen => seen.status === 'WAITING_FOR_CONNECTION' || isFinal(seen))
   return { id, device, operation }
 }
 
