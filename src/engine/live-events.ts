@@ -42,6 +42,8 @@ export interface LiveEvents {
   watchJob(options: WatchOptions & { readonly job: bigint }): Promise<Unwatch | undefined>
   /** Watches every job of an organization. */
   watchOrganization(options: WatchOptions): Promise<Unwatch>
+  /** Reads what is new and tells it, once; a started watch does so by itself. */
+  look(): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -172,6 +174,10 @@ export function createLiveEvents(parts: {
       }
       loop.wake()
       return unwatch
+    },
+
+    async look() {
+      await loop.runOnce(clock.now())
     },
 
     async start() {
