@@ -3,11 +3,12 @@
  * acknowledges, tells of one part and ends, over one way at a time. Devices answer at once, so that the service sets the pace.
  */
 
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import { type Child, startChild } from '../src/cli/child.ts'
 import type { Flow } from '../src/simulator/options.ts'
 import type { Figures, Measurement } from './figures.ts'
+import { onDatabaseOf } from './million-entities.ts'
 import { type BenchService, databaseSeconds, processorSeconds, source, startService } from './processes.ts'
 
 const WITHIN_MS = 300_000
@@ -18,28 +19,29 @@ export function devices(name: string, flow: Flow, least: number, fleet = 5_000):
   return {
     name,
     about: `${JOBS} jobs one after the other over ${fleet.toLocaleString('en')} devices of the simulator (${flow})`,
-    targets: { 'operations/s': { least } },
-    async run() {
+    targets: { 'operations/s': { least }, [ACKNOWLEDGED]: { most: 100 } },
+    async open() {
       const service = await startService()
       const children: Child[] = []
-      try {
-        return await measure(service, flow, fleet, children)
-      } finally {
+      async function close() {
         for (const child of children.toReversed()) await child.end(10_000)
         await service.stop()
+      }
+      try {
+        const { simulator } = await bringUp(service, flow, fleet, children)
+        // A fleet that has just been provisioned has no statistics yet; autovacuum would come in a minute.
+        await onDatabaseOf(service, database => database.query('vacuum analyze entity'))
+        await runJob(service, fleet)
+        return { run: () => measure(service, simulator, fleet, least), close }
+      } catch (error) {
+        await close()
+        throw error
       }
     },
   }
 }
 
-async function measure(service: BenchService, flow: Flow, fleet: number, children: Child[]): Promise<Figures> {
-  const { simulator } = await bringUp(service, flow, fleet, children)
-  // A fleet that has just been provisioned has no statistics yet; autovacuum would come in a minute.
-  const database = new pg.Client(service.postgres.url)
-  await database.connect()
-  await database.query('vacuum analyze entity')
-  await database.end()
-  await runJob(service, fleet)
+async function measure(service: BenchService, simulator: Child, fleet: number, least: number): Promise<Figures> {
   const cpu = () =>
     [
       processorSeconds(service.child.process.pid!),
@@ -52,12 +54,35 @@ async function measure(service: BenchService, flow: Flow, fleet: number, childre
   const s = (performance.now() - startedAt) / 1000
   const after = cpu()
   const operations = fleet * JOBS
+  await answersOf(simulator)
+  for (let job = 0; job < JOBS; job += 1) await runJob(service, fleet, spreadOver(fleet / (least / 2)))
+  const { p50, p99 } = await answersOf(simulator)
   return {
     'operations/s': operations / s,
     'service, CPU ms per operation': ((after[0] - before[0]) * 1000) / operations,
     'database, CPU ms per operation': ((after[1] - before[1]) * 1000) / operations,
     'simulator, CPU ms per operation': ((after[2] - before[2]) * 1000) / operations,
+    'at half the rate, message to acknowledgement, median ms': p50,
+    [ACKNOWLEDGED]: p99,
   }
+}
+
+const ACKNOWLEDGED = 'at half the rate, message to acknowledgement, p99 ms'
+
+/** How long the messages took that the fleet has sent since it was last asked. */
+async function answersOf(simulator: Child): Promise<{ p50: number; p99: number }> {
+  asked += 1
+  const question = `answers ${asked}`
+  simulator.process.stdin?.write(`${question}\n`)
+  const { answers } = await simulator.line(line => line.asked === question, 10_000)
+  return answers as { p50: number; p99: number }
+}
+
+let asked = 0
+
+/** A schedule that spreads a job over so many seconds: a tenth of the time to its stop, of which half is kept free. */
+function spreadOver(seconds: number): Record<string, unknown> {
+  return { stop: { delayed: Math.round(seconds * 20_000) }, scattering: { maxSpread: 10 } }
 }
 
 /** Provisions a fleet of one flow, then connects it; answers its process and how long the connecting took. */
@@ -82,7 +107,7 @@ export async function bringUp(
     ...options,
   ]
   const simulator = startChild(
-    source('simulator/main.ts'),
+    path.join(import.meta.dirname, 'simulator-process.ts'),
     [...common, '--hold', '--exit-with-parent', '--latency', '0', '--parts', '1'],
     {},
     ['--max-semi-space-size=16'],
@@ -110,11 +135,12 @@ export async function bringUp(
   return { simulator, connectMs: performance.now() - goesAt }
 }
 
-async function runJob({ client }: BenchService, fleet: number): Promise<void> {
+async function runJob({ client }: BenchService, fleet: number, schedule: Record<string, unknown> = {}): Promise<void> {
   const request = {
     name: 'REBOOT_EQUIPMENT',
     parameters: {},
     active: true,
+    schedule,
     operationParameters: { ackTimeout: 60_000, timeout: 120_000, retries: 0 },
     target: { append: { tags: ['sim'] } },
   }

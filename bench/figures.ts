@@ -3,16 +3,27 @@
 /** One run's figures, by name; names carry their unit. */
 export type Figures = Readonly<Record<string, number>>
 
+/** What several runs are done on, where that is made once. */
+export interface Session {
+  run(): Promise<Figures>
+  close(): Promise<void>
+}
+
 /** A measurement: what it is called, and how one run is done. */
-export interface Measurement {
+export type Measurement = {
   readonly name: string
   /** one sentence for the page */
   readonly about: string
-  run(): Promise<Figures>
   /** what must be reached, by figure */
   readonly targets?: Readonly<Record<string, { readonly least?: number; readonly most?: number }>>
-  /** fewer runs where one takes minutes */
+  /** three unless told */
   readonly runs?: number
+} & ({ run(): Promise<Figures> } | { open(): Promise<Session> })
+
+/** What the runs of a measurement are done on; one that makes everything anew has nothing to close. */
+export async function openSession(measurement: Measurement): Promise<Session> {
+  if ('open' in measurement) return await measurement.open()
+  return { run: () => measurement.run(), close: async () => {} }
 }
 
 /** A figure over all runs. */

@@ -30,12 +30,14 @@ export function search(operations = 5_000_000): Measurement {
       'summary of jobs by status, p95 ms': { most: 100 },
       'CSV, MB more': { most: 150 },
     },
-    async run() {
+    async open() {
       const service = await startService()
       try {
-        return await measure(service, each)
-      } finally {
+        await onDatabaseOf(service, database => makeEnded(database, each))
+        return { run: () => measure(service, each), close: () => service.stop() }
+      } catch (error) {
         await service.stop()
+        throw error
       }
     },
   }
@@ -48,7 +50,6 @@ const firstJob = firstNumberAt(Date.now() - 3_600_000)
 const jobNumber = (i: number) => firstJob + BigInt(i)
 
 async function measure(service: BenchService, each: number): Promise<Figures> {
-  await onDatabaseOf(service, database => makeEnded(database, each))
   const named: Readonly<Record<string, () => Promise<unknown>>> = {
     'sorted first page': find(service, { sort: LAST_FIRST }),
     'of a job': find(service, { filter: { eq: { jobId: jobId(jobNumber(7)) } } }),
@@ -57,12 +58,15 @@ async function measure(service: BenchService, each: number): Promise<Figures> {
       filter: { eq: { operationId: operationId({ job: jobNumber(3), partition: 4711 % 256, entity: 4711n }) } },
     }),
     'two filters, sorted': find(service, {
-      filter: { and: [{ eq: { operationResult: 'ERROR_TIMEOUT' } }, { eq: { jobName: 'REBOOT_EQUIPMENT' } }] },
+      filter: { and: [{ eq: { operationResult: 'ERROR_TIMEOUT' } }, { eq: { jobOperationName: 'REBOOT_EQUIPMENT' } }] },
       sort: LAST_FIRST,
     }),
     'summary of jobs by status': () =>
       service.client.call('POST /search/jobs/summary', {
-        body: { filter: { eq: { jobName: 'REBOOT_EQUIPMENT' } }, group: { parameters: [{ name: 'jobStatus' }] } },
+        body: {
+          filter: { eq: { jobOperationName: 'REBOOT_EQUIPMENT' } },
+          group: { parameters: [{ name: 'jobStatus' }] },
+        },
       }),
   }
   const figures: Record<string, number> = {}

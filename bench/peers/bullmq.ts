@@ -5,11 +5,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { createConnection, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 
 const VERSION = '6.7.0'
@@ -84,10 +84,18 @@ export async function bullmq(jobs: number): Promise<number | undefined> {
 }
 
 async function install(folder: string): Promise<Bullmq> {
-  const args = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--omit=optional', `bullmq@${VERSION}`]
+  const args = [
+    'install',
+    '--prefix',
+    folder,
+    '--no-audit',
+    '--no-fund',
+    '--omit=optional',
+    `bullmq@${VERSION}`,
+    'ioredis@5',
+  ]
   await promisify(execFile)('npm', args, { cwd: folder, timeout: 120_000 })
-  const entry = path.join(folder, 'node_modules', 'bullmq', 'dist', 'esm', 'index.js')
-  return (await import(pathToFileURL(entry).href)) as Bullmq
+  return createRequire(path.join(folder, 'package.json'))('bullmq') as Bullmq
 }
 
 async function freePort(): Promise<number> {

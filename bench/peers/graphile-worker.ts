@@ -9,6 +9,8 @@ const INSERTED_AT_ONCE = 5_000
 /** Makes and does empty jobs; answers the seconds that took. */
 export async function graphileWorker(url: string, jobs: number): Promise<number> {
   const pgPool = new pg.Pool({ connectionString: url, max: 10 })
+  pgPool.on('error', () => {})
+  pgPool.on('connect', client => client.on('error', () => {}))
   const logger = new Logger(() => () => {})
   const utils = await makeWorkerUtils({ pgPool, logger })
   await utils.migrate()

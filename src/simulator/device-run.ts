@@ -25,6 +25,8 @@ export interface FleetEvent {
   /** Of an answer: its kind, and what became of it. */
   kind?: AnswerKind
   delivery?: Delivery
+  /** Of an answer: the milliseconds from its sending until its fate was known. */
+  tookMs?: number
 }
 
 /** Takes a request that reached a device; settles when the device has said all it will say about it. Never rejects. */
@@ -42,7 +44,10 @@ export function createDevices(fleet: {
   const { behaviour, ledger, pauses, onEvent } = fleet
   const { counters } = ledger
 
-  function note(operation: RememberedOperation, event: Pick<FleetEvent, 'what' | 'kind' | 'delivery'>): void {
+  function note(
+    operation: RememberedOperation,
+    event: Pick<FleetEvent, 'what' | 'kind' | 'delivery' | 'tookMs'>,
+  ): void {
     const { deviceId, id, name } = operation
     onEvent({ ...event, deviceId, operationId: id, name, at: Date.now() })
   }
@@ -73,12 +78,13 @@ export function createDevices(fleet: {
     const variableList = operation.outcome?.variableList
     const message = writeAnswer(plan, answer, { id, name, deviceId, variableList }, Date.now())
     if (answer.copies > 1) counters.duplicated++
+    const sentAt = performance.now()
     const copies = [send(message, answer.kind)]
     while (copies.length < answer.copies) copies.push(send(message, answer.kind))
     for (const copy of copies) {
       const delivery = await copy
       counters[delivery === 'delivered' ? COUNTED[answer.kind] : delivery]++
-      note(operation, { what: 'answered', kind: answer.kind, delivery })
+      note(operation, { what: 'answered', kind: answer.kind, delivery, tookMs: performance.now() - sentAt })
     }
   }
 
