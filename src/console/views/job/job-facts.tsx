@@ -72,7 +72,7 @@ const LIMITS: Readonly<Record<string, string>> = {
 
 function limitWords(limits: Readonly<Record<string, unknown>>): string {
   return Object.entries(limits)
-    .filter(([, value]) => value !== null && value !== 0)
+    .filter(([, value]) => value !== null && value !== 0 && !(Array.isArray(value) && value.length === 0))
     .map(([name, value]) => {
       if (name === 'retries') return counted(Number(value), 'retry').replace('retrys', 'retries')
       if (name === 'retryResultList') return `retried after ${Array.isArray(value) ? value.join(', ') : ''}`

@@ -68,6 +68,9 @@ const columns = (jobId: string, query: string): readonly Column<OperationView>[]
   },
 ]
 
+/** The columns that stay beside an opened operation. */
+const BESIDE_ONE = new Set(['entity', 'status', 'result', 'finished'])
+
 /** What the address says is shown. */
 export function useChosen(): Chosen & { readonly choose: (chosen: Partial<Chosen>) => void; readonly query: string } {
   const [params, setParams] = useSearchParams()
@@ -113,7 +116,12 @@ export function JobOperations({ job, picked }: { readonly job: JobView; readonly
     }),
     [job.id, search, isLive, total],
   )
-  const table = useMemo(() => columns(job.id, query), [job.id, query])
+  const isNarrow = picked !== undefined
+  const table = useMemo(() => {
+    const all = columns(job.id, query)
+    // Beside an opened operation there is room for what leads to the others.
+    return isNarrow ? all.filter(each => BESIDE_ONE.has(each.key)) : all
+  }, [job.id, query, isNarrow])
   const label = share === null ? null : sharesOf(job.report).find(each => each.key === share)?.label
   const whole = wholeOf(job.id, search)
 

@@ -1,6 +1,6 @@
 /** One operation: where it stands and why, and its attempts and steps in time. */
 import { ActionIcon } from '@mantine/core'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { OperationView, StepView } from '../../../contract/client/client.ts'
 import { Instant, Since, span } from '../../figures.tsx'
@@ -26,6 +26,11 @@ export function OperationPanel({ jobId, operationId, back, isLive }: Props) {
   const asked = asking('GET /operation/jobs/{jobId}/operations/{operationId}', { path })
   const found = useAsked(asked, { live: isLive })
   const operation = found.data
+  const isRead = operation !== undefined && operation !== null
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another operation is looked at anew
+  useEffect(() => {
+    if (isRead) document.querySelector('.operation')?.scrollIntoView({ block: 'nearest' })
+  }, [operationId, isRead])
   return (
     <Panel
       title={operation ? operation.entityId : 'Operation'}
