@@ -12,7 +12,8 @@ import type { Happening } from './operation-draft.ts'
 import { applyHappenings } from './operation-transitions.ts'
 import type { RequestSender } from './request-sender.ts'
 
-const TIMERS_PER_TURN = 8
+/** Every batch of the busiest minutes arms a row or two: what is due is taken in a few transactions, and all of it. */
+const TIMERS_AT_A_TIME = 20
 /** How soon what a living node still has in hand is looked after again. */
 const LOOK_AGAIN_MS = 1_000
 
@@ -25,21 +26,25 @@ export interface DeadlineKeeperParts {
   readonly onCommit: () => void
 }
 
-/** One turn: the duties of at most a few due timers; answers when the next is due. */
-export function createDeadlineKeeping(parts: DeadlineKeeperParts): (now: Date) => Promise<Date | null> {
-  return async now => {
-    const taken = await parts.database.transaction(
-      async tx => {
-        const due = await takeDueTimers(tx, now, TIMERS_PER_TURN)
-        await judgeDeadlines(tx, due, now)
-        await readyRetries(tx, due)
-        await lookAfterSends(tx, due, parts, now)
-        return due.length
-      },
-      { byKey: true },
-    )
-    if (taken > 0) parts.onCommit()
-    return taken === TIMERS_PER_TURN ? now : await nextTimerAt(parts.database)
+/** One turn: the duties of all due timers, some at a time; answers when the next is due. */
+export function createDeadlineKeeping(
+  parts: DeadlineKeeperParts,
+): (now: Date, signal: AbortSignal) => Promise<Date | null> {
+  async function keep(tx: Transaction, now: Date): Promise<number> {
+    const due = await takeDueTimers(tx, now, TIMERS_AT_A_TIME)
+    await judgeDeadlines(tx, due, now)
+    await readyRetries(tx, due)
+    await lookAfterSends(tx, due, parts, now)
+    return due.length
+  }
+
+  return async (now, signal) => {
+    let taken = TIMERS_AT_A_TIME
+    while (taken === TIMERS_AT_A_TIME && !signal.aborted) {
+      taken = await parts.database.transaction(tx => keep(tx, now), { byKey: true })
+      if (taken > 0) parts.onCommit()
+    }
+    return await nextTimerAt(parts.database)
   }
 }
 

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import type { SendReport } from '../../src/engine/connector.ts'
 import { enterLaunchGate } from '../../src/store/claims.ts'
+import { sql } from '../../src/store/statement.ts'
 import { createTestDatabase } from '../database.ts'
-import { ids, obedient, operationOf, SECOND, silent, summaryOfJob } from './scenario.ts'
+import { deviceOf, ids, obedient, operationOf, SECOND, silent, summaryOfJob } from './scenario.ts'
 import { createWorkbench, jobRequest } from './workbench.ts'
 
 async function twoNodes() {
@@ -25,7 +26,9 @@ async function twoNodes() {
       }),
     )
   const beat = async () => {
-    for (const bench of [one, two]) await bench.engine.loops.get('node-keeper')!.runOnce(one.clock.now())
+    for (const bench of [one, two]) {
+      if (!bench.database.isDead()) await bench.engine.loops.get('node-keeper')!.runOnce(one.clock.now())
+    }
   }
   /** Goes on second by second, both nodes living; only the loops named run beside their heartbeats. */
   const live = async (seconds: number, benches = [one, two]) => {
@@ -35,7 +38,7 @@ async function twoNodes() {
       for (const bench of benches) await bench.settle()
     }
   }
-  return { one, two, create, live, close }
+  return { one, two, create, beat, live, close }
 }
 
 test('what a dead node had claimed and not sent is sent by another, same attempt, timers kept', async () => {
@@ -112,6 +115,26 @@ test('a request that a connector does not send is given back soon, and at once w
   two.device = obedient()
   await two.settle()
   expect(await summaryOfJob(two, next)).toMatchObject({ status: 'FINISHED' })
+  await close()
+})
+
+test('a thousand timers that are due at once do not keep what a dead node had in hand waiting for its turn', async () => {
+  const { one, two, create, beat, close } = await twoNodes()
+  one.device = () => {}
+  const { job } = await create()
+  await one.settle()
+  const { partition, entity } = await deviceOf(two, 'd1')
+  // Of operations that have moved on since, as most deadlines are.
+  await two.database.query(sql`
+    insert into operation_timer (due_at, duty, node, jobs, partitions, entities)
+    select ${one.clock.now()}, 'deadline', null, array[${job}::bigint], array[${partition}::smallint], array[${entity}::bigint]
+      from generate_series(1, 1000)`)
+  await one.abandon()
+  await two.clock.advanceBy(8 * SECOND)
+  await beat()
+  await two.engine.loops.get('deadline-keeper')!.runOnce(two.clock.now())
+  await two.engine.loops.get('operation-dispatcher')!.runOnce(two.clock.now())
+  expect(two.sent.length).toBe(1)
   await close()
 })
 

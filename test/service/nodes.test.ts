@@ -13,7 +13,7 @@ import { dataFolder, launchService } from './service-process.ts'
 const DEVICES = Number(process.env.DROVER_TEST_OPERATIONS ?? 20_000)
 const LONG_MS = 600_000
 /** For so long a request may be with its device before that is written down, or lie there unread, on a machine under load. */
-const UNWRITTEN_MS = 5_000
+const UNWRITTEN_MS = 8_000
 /** After so long without a word from it a device that asks is offered its request again. */
 const REDELIVERY_MS = 15_000
 /** Long enough to be taken for dead, short enough that callers still wait for an answer. */
