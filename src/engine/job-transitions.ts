@@ -36,7 +36,10 @@ export function judgeStop(job: Pick<StoredJob, 'request'>, now: Date): void {
   if (problems.length > 0) throw refusalOf(problems)
 }
 
-/** Activates an IDLE job: dates it, and has it wait for its start. Throws where its stop lies before it could start. */
+/**
+ * Activates an IDLE job: dates it, and has it wait for its start, which of a task's job is that of its occurrence. Throws where its
+ * stop lies before it could start.
+ */
 export function activate(job: StoredJob, now: Date): void {
   const schedule = scheduleOf(job)
   judgeStop(job, now)
@@ -46,7 +49,7 @@ export function activate(job: StoredJob, now: Date): void {
   job.activatedAt = now
   job.resolveFailures = 0
   job.warnings = job.warnings.filter(({ code }) => code !== 'target-unresolvable')
-  job.startAt = new Date(starts)
+  if (job.task === null || job.startAt === null) job.startAt = new Date(starts)
   const stops = schedule.stop?.kind === 'date' ? schedule.stop.at : null
   job.stopAt = stops === null ? null : new Date(stops)
   job.request = { ...job.request, active: true }

@@ -141,6 +141,7 @@ export function createJobs(parts: JobsParts): Jobs {
       ...(schedule && { schedule: { ...job.request.schedule, ...schedule } }),
     }
     if (schedule) {
+      if (schedule.start) job.startAt = null
       judgeStop(job, at)
       job.warnings = warningsOf(job.request)
     }

@@ -76,8 +76,12 @@ export function createTaskKeeping(
   }
 }
 
-/** Whether the job that a task waits with was missed for longer than a period: then the keeper moves it on. */
+/**
+ * Whether the job that a task waits with was missed for longer than a period: then the keeper moves it on. One that was itself given an
+ * earlier start is not missed.
+ */
 export async function isMissedByTask(tx: Transaction, job: StoredJob, now: Date): Promise<boolean> {
   const task = await readTaskWaitingWith(tx, job.job)
-  return task !== undefined && !missed(taskScheduleOf(task), task.waitingAt!.getTime(), now.getTime()).run
+  if (task === undefined || task.waitingAt! > now) return false
+  return !missed(taskScheduleOf(task), task.waitingAt!.getTime(), now.getTime()).run
 }

@@ -165,6 +165,37 @@ describe('a task', () => {
     expect((await jobs())[0]!.status).toBe('SCHEDULED')
   })
 
+  test('whose waiting job is held back and let go again runs it at its occurrence, not before', async () => {
+    await using s = await stand()
+    await s.create({ start: { date: at(5 * MINUTE) }, repeating: { period: { each: 5, unit: 'MINUTES' } } })
+    const [waiting] = await s.jobs()
+    await s.bench.jobs.change(s.bench.caller, waiting!.job, { active: false })
+    await s.bench.advance(MINUTE)
+    await s.bench.jobs.change(s.bench.caller, waiting!.job, { active: true })
+    await s.bench.advance(MINUTE)
+    expect(await s.jobs()).toMatchObject([{ status: 'SCHEDULED', startAt: new Date(at(5 * MINUTE)) }])
+    await s.bench.advance(3 * MINUTE)
+    expect((await s.jobs()).map(job => [job.status, job.startedAt])).toEqual([
+      ['SCHEDULED', null],
+      ['FINISHED', new Date(at(5 * MINUTE))],
+    ])
+  })
+
+  test('whose waiting job is given a start of its own runs it then, as one execution', async () => {
+    await using s = await stand()
+    await s.create({ start: { date: at(5 * MINUTE) }, repeating: { period: { each: 5, unit: 'MINUTES' } } })
+    const [waiting] = await s.jobs()
+    await s.bench.jobs.change(s.bench.caller, waiting!.job, { active: false })
+    await s.bench.jobs.change(s.bench.caller, waiting!.job, { active: true, schedule: { start: { delayed: MINUTE } } })
+    await s.bench.advance(MINUTE)
+    await s.bench.settle()
+    expect((await s.jobs()).map(job => [job.status, job.startedAt])).toEqual([
+      ['SCHEDULED', null],
+      ['FINISHED', new Date(at(MINUTE))],
+    ])
+    expect(await s.task()).toMatchObject({ executions: 1, waitingAt: new Date(at(10 * MINUTE)) })
+  })
+
   test('that is changed just after its job has started leaves that job alone, and counts it', async () => {
     await using made = await stand()
     const { bench, tasks, create, task, jobs } = made
