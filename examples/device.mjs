@@ -20,7 +20,7 @@ const operations = {
   UPDATE: ['BEGINUPDATE', 'DOWNLOADFILE', 'BEGININSTALL', 'ENDINSTALL', 'ENDUPDATE'],
 }
 
-// An operation that comes again is the same operation: it is answered again, never done again.
+// An operation that comes again after it succeeded is answered again, never done again. One that failed comes again as a retry.
 const results = new Map()
 
 async function work(request) {
@@ -28,7 +28,9 @@ async function work(request) {
     if (results.size >= 1000) results.delete(results.keys().next().value)
     results.set(request.id, execute(request))
   }
-  await post(request, await results.get(request.id))
+  const result = await results.get(request.id)
+  if (result.resultCode !== 'SUCCESSFUL') results.delete(request.id)
+  await post(request, result)
 }
 
 async function execute(request) {

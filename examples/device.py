@@ -28,7 +28,7 @@ OPERATIONS = {
 # The device's own settings, which SET_DEVICE_PARAMETERS writes and GET_DEVICE_PARAMETERS reads.
 variables = {"interval": 60}
 
-# An operation that comes again is the same operation: it is answered again, never done again.
+# An operation that comes again after it succeeded is answered again, never done again. One that failed comes again as a retry.
 results = {}
 
 
@@ -105,9 +105,10 @@ def main():
             status, text = call("GET", "/pending?wait=30")
             if status == 200:
                 request = json.loads(text)["operation"]["request"]
-                if request["id"] not in results:
-                    results[request["id"]] = execute(request)
-                post(request, **results[request["id"]])
+                result = results.get(request["id"]) or execute(request)
+                if result["resultCode"] == "SUCCESSFUL":
+                    results[request["id"]] = result
+                post(request, **result)
             if status < 300:
                 pause = 0.5
                 continue
