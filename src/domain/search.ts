@@ -124,7 +124,7 @@ function readField(json: unknown, path: string, fieldTypes: FieldTypes, problems
   if (isAbsent(json)) problems.push({ path, message: 'is required', kind: 'missing' })
   else if (typeof json !== 'string') problems.push({ path, message: 'must be the name of a field', kind: 'invalid' })
   else if (fieldTypes(json) === undefined) throw new DroverError('unknownFilterField', [{ name: json }])
-  return String(json)
+  return typeof json === 'string' ? json : ''
 }
 
 /** Each entry names a field, and may pick parts of it: `{"name":"jobs.request","fields":[{"field":"name","alias":"Operation"}]}`. */
@@ -165,8 +165,8 @@ function readColumn(
       kind: 'invalid',
     })
   }
-  const own = isAbsent(field) || field === '' || field === 'value'
-  const candidates = own ? [name] : [`${name}.${String(field)}`, ...(field === name ? [name] : [])]
+  const part = typeof field === 'string' && field !== 'value' ? field : ''
+  const candidates = part === '' ? [name] : [`${name}.${part}`, ...(part === name ? [name] : [])]
   const known = candidates.find(each => fieldTypes(each) !== undefined)
   if (known === undefined) throw new DroverError('unknownFilterField', [{ name: candidates[0]! }])
   return { field: known, alias: typeof alias === 'string' && alias !== '' ? alias : known }
