@@ -18,6 +18,7 @@ import { type Draft, plannedRequestOf, requestOf, resourceTypeOf, taskScheduleOf
 import { makeJob } from './making.ts'
 
 const Chart = lazy(() => import('../../parts/chart.tsx'))
+const ChartKey = lazy(() => import('../../parts/chart.tsx').then(module => ({ default: module.ChartKey })))
 
 export function planOf(draft: Draft): Ask<PlanView> {
   return asking('POST /operation/jobs/plan', {
@@ -66,7 +67,8 @@ export function PlanStep({ draft, isTask }: { readonly draft: Draft; readonly is
   )
 }
 
-function Curve({ plan: { launch, scattering, target } }: { readonly plan: PlanView }) {
+/** How the launches lie in time, in figures and hour by hour. */
+export function Curve({ plan: { launch, scattering, target } }: { readonly plan: PlanView }) {
   const shown = useMemo(() => {
     const hours = launch.perHour.map(({ date, launches }) => ({ at: Date.parse(date), launches }))
     const first = hours[0]?.at ?? 0
@@ -110,6 +112,7 @@ function Curve({ plan: { launch, scattering, target } }: { readonly plan: PlanVi
             lines={[{ label: 'Launches in the hour', tone: 'running', values: shown.values, filled: true }]}
             stepped
           />
+          <ChartKey lines={[{ label: 'Launches in each hour', tone: 'running' }]} />
         </Suspense>
       )}
       {launch.windows.length > 0 && (

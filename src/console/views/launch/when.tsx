@@ -1,9 +1,14 @@
 /** The third step: when it starts and stops, at which hours, how spread, and the limits of each operation. */
 import { Checkbox, MultiSelect, NumberInput, SegmentedControl, Switch, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useMemo } from 'react'
 import { OPERATION_RESULTS } from '../../../contract/words.ts'
 import { viewerZone } from '../../figures.tsx'
+import { useAsked } from '../../live.ts'
 import { Panel } from '../../parts/page.tsx'
-import { type Draft, hoursOpen } from './draft.ts'
+import { Failed } from '../../parts/states.tsx'
+import { type Draft, hoursOpen, lacksOf } from './draft.ts'
+import { Curve, planOf } from './plan-step.tsx'
 import { Repeat } from './repeat.tsx'
 import { WeekWindow } from './week.tsx'
 import type { StepProps } from './what.tsx'
@@ -35,6 +40,7 @@ export function When({ draft, change, isTask }: StepProps & { readonly isTask: b
       </div>
       <div className="span-5 stack">
         <Scattering draft={draft} change={change} />
+        <Preview draft={draft} />
         <Limits draft={draft} change={change} />
         <Told draft={draft} change={change} />
       </div>
@@ -156,6 +162,15 @@ function Scattering({ draft, change }: StepProps) {
       </div>
     </Panel>
   )
+}
+
+/** The curve of launches as it would be now, by the plan. */
+function Preview({ draft }: { readonly draft: Draft }) {
+  const [settled] = useDebouncedValue(draft, 600)
+  const asked = useMemo(() => planOf(settled), [settled])
+  const found = useAsked(asked, { enabled: lacksOf(settled, 'when') === null, keep: true })
+  if (found.isError) return <Failed error={found.error} />
+  return found.data ? <Curve plan={found.data} /> : null
 }
 
 function Limits({ draft, change }: StepProps) {
