@@ -15,7 +15,7 @@ import { readBackupFile, writeBackupFile } from './store/backup-file.ts'
 import { holdDataFolder } from './store/data-folder.ts'
 import { openDatabase } from './store/database.ts'
 import { runningEmbeddedUrl, startEmbeddedPostgres } from './store/embedded-postgres.ts'
-import { migrate } from './store/migrate.ts'
+import { requireOwnSchema } from './store/migrate.ts'
 import { restoreBackup } from './store/restore.ts'
 
 interface Surroundings {
@@ -143,7 +143,7 @@ async function prune(surroundings: Surroundings, options: PruneOptions): Promise
   if (months === null) throw new Error('How much is to be kept? Say --months, or set DROVER_RETENTION_MONTHS')
   await onDatabase(surroundings, false, async url => {
     const { log } = surroundings
-    await migrate({ url, log })
+    await requireOwnSchema(url)
     const database = openDatabase({ url, log, max: 4, applicationName: 'drover prune' })
     try {
       const before = monthOf(new Date(), -months)

@@ -81,6 +81,23 @@ export function splitStatements(text: string): string[] {
   return pieces
 }
 
+/** Fails with a clear word where a database has another schema than this build's; it changes nothing. */
+export async function requireOwnSchema(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    const [applied, own] = [await appliedMigrations(client), await ownMigrations()]
+    const last = applied.at(-1)?.name ?? 'none'
+    if (applied.length === own.length && last === own.at(-1)?.name) return
+    throw new Error(
+      `The schema of the database is at ${last}, that of this build at ${own.at(-1)?.name}: use the build that serves it`,
+    )
+  } finally {
+    await client.end()
+  }
+}
+
 /** Refuses a schema that this build does not know, before anything is changed. */
 async function refuseStrangers(client: pg.Client, files: readonly MigrationFile[]): Promise<void> {
   const { rows } = await client.query<{ name: string; sha256: string }>(`select name, sha256 from ${checksumTable}`)

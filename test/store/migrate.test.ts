@@ -2,7 +2,7 @@ import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { migrate, splitStatements } from '../../src/store/migrate.ts'
+import { migrate, ownMigrations, requireOwnSchema, splitStatements } from '../../src/store/migrate.ts'
 import { sql } from '../../src/store/statement.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../database.ts'
 
@@ -88,4 +88,13 @@ describe('a migration file', () => {
     ])
     expect(splitStatements('select 1;\n-- the end\n')).toEqual(['select 1;'])
   })
+})
+
+test('what works on the rows alone is refused a schema that is not that of this build, and changes none', async () => {
+  await expect(requireOwnSchema(empty.url)).rejects.toThrow('is at none')
+  const own = await ownMigrations()
+  await migrate({ url: empty.url, log: silentLog, count: own.length - 1 })
+  await expect(requireOwnSchema(empty.url)).rejects.toThrow(`is at ${own.at(-2)!.name}, that of this build at`)
+  await migrate({ url: empty.url, log: silentLog })
+  await requireOwnSchema(empty.url)
 })
