@@ -12,8 +12,8 @@ import type { Happening } from './operation-draft.ts'
 import { applyHappenings } from './operation-transitions.ts'
 import type { RequestSender } from './request-sender.ts'
 
-/** Every batch of the busiest minutes arms a row or two: what is due is taken in a few transactions, and all of it. */
-const TIMERS_AT_A_TIME = 20
+/** Every batch of the busiest minutes arms a row or two, of some hundred operations each: all that is due is taken, a few rows at a time. */
+const TIMERS_AT_A_TIME = 8
 /** How soon what a living node still has in hand is looked after again. */
 const LOOK_AGAIN_MS = 1_000
 

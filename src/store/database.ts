@@ -183,7 +183,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     types: valueTypes,
     statement_timeout: statementTimeoutMs,
     lock_timeout: options.lockTimeoutMs ?? 10_000,
-    idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs ?? 5_000,
+    idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs ?? 8_000,
   }
   const pool = new pg.Pool({
     ...connectionConfig,
