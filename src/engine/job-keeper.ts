@@ -3,7 +3,8 @@
  * others do the rest.
  */
 import type { Database, Transaction } from '../store/database.ts'
-import { dueJobs, lockFreeJobs, nextJobDueAt, type StoredJob, spreadingJobs, updateJob } from '../store/jobs.ts'
+import { lockFreeJobs, type StoredJob, updateJob } from '../store/jobs.ts'
+import { dueJobs, nextJobDueAt, spreadingJobs } from '../store/jobs-due.ts'
 import { lockRanked, type Ranked, rankAhead } from './job-ranking.ts'
 import type { JobNotices, JobSettling } from './job-settling.ts'
 import { beginCancel, spreadOverdue, start } from './job-transitions.ts'

@@ -7,7 +7,8 @@ import { decideJob, type JobStatus } from '../domain/job.ts'
 import { clearReady } from '../store/claims.ts'
 import type { Transaction } from '../store/database.ts'
 import { countEndedResults } from '../store/ended-operations.ts'
-import { lockJobs, type StoredJob, settledJobs, updateJob } from '../store/jobs.ts'
+import { lockJobs, type StoredJob, updateJob } from '../store/jobs.ts'
+import { settledJobs } from '../store/jobs-due.ts'
 import { awaitRanking } from '../store/targets.ts'
 
 /** What is to be told to clients when jobs start and end, in the transaction that moves them. */

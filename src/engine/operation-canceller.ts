@@ -9,7 +9,7 @@ import { decide, OPEN_STATUSES, type OperationEvent, phaseOf } from '../domain/o
 import { clearReadyChunk } from '../store/claims.ts'
 import { CounterDeltas, writeDeltas } from '../store/counters.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import { cancellingJobs } from '../store/jobs.ts'
+import { cancellingJobs } from '../store/jobs-due.ts'
 import {
   endOperationsOfEntities,
   endOperationsOfJob,

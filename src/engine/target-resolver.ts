@@ -5,14 +5,8 @@
 import { DroverError, ERRORS } from '../domain/errors.ts'
 import { addRefusals } from '../domain/target.ts'
 import { type Database, sqlState, type Transaction } from '../store/database.ts'
-import {
-  lockFreeJobs,
-  lockJobs,
-  type StoredJob,
-  type UnresolvedTarget,
-  unresolvedJobs,
-  updateJob,
-} from '../store/jobs.ts'
+import { lockFreeJobs, lockJobs, type StoredJob, type UnresolvedTarget, updateJob } from '../store/jobs.ts'
+import { unresolvedJobs } from '../store/jobs-due.ts'
 import { type Applicability, addSelectedOperations, countEntities, takeBackOperations } from '../store/targets.ts'
 import { addListed, conditionOf, countScheduled, type FilterCompiler, narrowed } from './job-targets.ts'
 import { oneByOne } from './one-by-one.ts'

@@ -1,0 +1,161 @@
+/**
+ * Launches claimed operations in the transaction of their claim: judges them, takes their live slots, moves them on and writes the
+ * requests that their devices are to get. Refuses to choose what is claimed, and to send.
+ */
+import { chooseFlow, type Flow, functionOf } from '../domain/flow.ts'
+import { operationId } from '../domain/identity.ts'
+import { freeLiveSlots, takeLiveSlots } from '../store/claims.ts'
+import type { Transaction } from '../store/database.ts'
+import { type JobContent, readJobContents } from '../store/job-contents.ts'
+import { type DeviceNumbers, type LaunchSubject, readLaunchSubjects } from '../store/operation-devices.ts'
+import { armTimers } from '../store/operation-timers.ts'
+import { keyText, type OperationRow } from '../store/operations.ts'
+import type { Clock } from './clock.ts'
+import type { OperationRequest } from './connector.ts'
+import type { Happening } from './operation-draft.ts'
+import { type Applied, applyHappenings } from './operation-transitions.ts'
+
+/** When what this node claimed is looked after by whoever comes first. */
+const SEND_TIMER_MS = 6_000
+const NOT_CARRIED = 'No device carries this entity.'
+
+export interface LaunchingParts {
+  readonly clock: Clock
+  readonly node: number
+  readonly openKey: (sealed: Buffer) => string
+}
+
+/** What became of claimed operations. */
+export interface Launched {
+  readonly requests: readonly (OperationRequest & { readonly flow: Flow })[]
+  /** just before the commit: until then nobody else could know of them */
+  readonly takenAt: Date
+  /** devices for which operations began to wait */
+  readonly waiting: readonly DeviceNumbers[]
+  readonly applied: Pick<Applied, 'written' | 'ended'>
+}
+
+/** Judges claimed operations, takes their live slots and moves them on; answers what is to be sent. */
+export async function launch(
+  tx: Transaction,
+  parts: LaunchingParts,
+  rows: readonly OperationRow[],
+  now: Date,
+): Promise<Launched> {
+  const due = rows.filter(row => row.status === 'PENDING' || row.status === 'QUEUED')
+  const subjects = new Map((await readLaunchSubjects(tx, due)).map(subject => [keyText(subject), subject]))
+  const contents = await readJobContents(tx, [...new Set(due.map(row => row.job))])
+  const flows = new Map<string, Flow>()
+  const happenings: Happening[] = []
+  const wanting: OperationRow[] = []
+  const take = (row: OperationRow, seen: 'launch' | 'resent') => {
+    happenings.push({ key: row, seen, node: parts.node })
+    if (flows.get(keyText(row)) === 'pull') happenings.push({ key: row, seen: 'away', flow: 'pull' })
+  }
+  for (const row of due) {
+    const subject = subjects.get(keyText(row))
+    const flow = subject && flowOf(subject)
+    if (flow) flows.set(keyText(row), flow)
+    const content = contents.get(row.job)!
+    if (row.status === 'QUEUED') {
+      if (flow) take(row, 'resent')
+      else happenings.push({ key: row, seen: 'unreachable', description: NOT_CARRIED })
+    } else if (!subject || !applies(content, subject)) happenings.push({ key: row, seen: 'refusedAtLaunch' })
+    else if (!flow) happenings.push({ key: row, seen: 'unsupportedAtLaunch', description: NOT_CARRIED })
+    else if (row.startedAt === null) wanting.push(row)
+    else take(row, 'launch')
+  }
+  const free = new Set(
+    (
+      await takeLiveSlots(
+        tx,
+        wanting.map(row => ({ ...row, name: contents.get(row.job)!.name })),
+      )
+    ).map(keyText),
+  )
+  for (const row of wanting) {
+    if (free.has(keyText(row))) take(row, 'launch')
+    else happenings.push({ key: row, seen: 'slotTaken' })
+  }
+
+  const applied = await applyHappenings(tx, happenings, now, { read: due })
+  const { written } = applied
+  const moved = new Set(written.map(keyText))
+  // A slot whose operation was cancelled under the claim would be held for ever.
+  await freeLiveSlots(
+    tx,
+    wanting.filter(row => free.has(keyText(row)) && !moved.has(keyText(row))),
+  )
+  const queued = written.filter(row => row.status === 'QUEUED')
+  const takenAt = parts.clock.now()
+  const dueAt = new Date(takenAt.getTime() + SEND_TIMER_MS)
+  await armTimers(
+    tx,
+    queued.map(key => ({ key, dueAt, duty: 'send', node: parts.node })),
+  )
+  return {
+    takenAt,
+    applied,
+    requests: queued.map(row => requestOf(row, subjects.get(keyText(row))!, contents.get(row.job)!, parts, flows)),
+    waiting: written
+      .filter(row => row.status === 'WAITING_FOR_CONNECTION')
+      .map(row => subjects.get(keyText(row))!)
+      .map(subject => ({ partition: subject.devicePartition!, entity: subject.device! })),
+  }
+}
+
+function flowOf(subject: LaunchSubject): Flow | undefined {
+  if (subject.deviceId === null) return undefined
+  const { flow, mqttConnected, url, address } = subject
+  return chooseFlow({ flow, mqttConnected, addressed: url !== null || address !== null })
+}
+
+function applies(content: JobContent, subject: LaunchSubject): boolean {
+  return (
+    content.resourceTypes?.includes(subject.resourceType) === true &&
+    (content.models.length === 0 || (subject.model !== null && content.models.includes(subject.model)))
+  )
+}
+
+function requestOf(
+  row: OperationRow,
+  subject: LaunchSubject,
+  content: JobContent,
+  parts: Pick<LaunchingParts, 'openKey'>,
+  flows: ReadonlyMap<string, Flow>,
+): OperationRequest & { flow: Flow } {
+  const flow = flows.get(keyText(row))!
+  // A device that is called over HTTP is shown its key; over any other way it has shown its own.
+  const apiKey = flow === 'http' && subject.apiKeySealed ? parts.openKey(subject.apiKeySealed) : undefined
+  return { ...operationRequest(row, subject, content, apiKey), flow }
+}
+
+/** The request that goes to a device for an operation; with the device's key where it is to be shown. */
+export function operationRequest(
+  row: OperationRow,
+  subject: LaunchSubject,
+  content: JobContent,
+  apiKey?: string,
+): OperationRequest {
+  const functionName = functionOf(subject.flow)
+  return {
+    key: { job: row.job, partition: row.partition, entity: row.entity },
+    id: operationId(row),
+    name: content.name,
+    parameters: row.parameters ?? content.parameters,
+    launchedAt: (row.launchedAt ?? row.startedAt)!.getTime(),
+    exchangeMs: content.ackTimeoutMs > 0 ? content.ackTimeoutMs : content.timeoutMs,
+    ...(subject.deviceId !== subject.entityId && { entityId: subject.entityId }),
+    device: {
+      organization: content.organization,
+      deviceId: subject.deviceId!,
+      partition: subject.devicePartition!,
+      entity: subject.device!,
+      parametersAs: subject.parametersAs,
+      ...(subject.url !== null && { url: subject.url }),
+      ...(subject.address !== null && { address: subject.address }),
+      ...(apiKey !== undefined && { apiKey }),
+      ...(functionName !== undefined && { functionName }),
+    },
+  }
+}

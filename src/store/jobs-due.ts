@@ -1,0 +1,94 @@
+/**
+ * Which jobs there is something to do for: those whose time has come, whose target waits, which are being cancelled or have nothing
+ * open left. Refuses to change any.
+ */
+import type { JobStatus } from '../domain/job.ts'
+import { exactCountersSql } from './counters.ts'
+import type { Queryable } from './database.ts'
+import { statement } from './statement.ts'
+
+const due = statement<{ job: bigint }, [Date, number]>(
+  'jobs_due',
+  `select job from job
+    where status = 'SCHEDULED' and unresolved = '[]' and start_at <= $1
+       or status in ('IN_PROGRESS', 'PAUSED') and stop_at <= $1
+       or status = 'IN_PROGRESS' and wake_at <= $1
+    order by job limit $2`,
+)
+
+/** Jobs whose start, stop or next opening has come. */
+export async function dueJobs(db: Queryable, now: Date, limit: number): Promise<bigint[]> {
+  return (await db.run(due, [now, limit])).map(row => row.job)
+}
+
+const nextDue = statement<{ dueAt: Date | null }, []>(
+  'jobs_next_due',
+  `select least(min(start_at) filter (where status = 'SCHEDULED' and unresolved = '[]'),
+                min(stop_at) filter (where status in ('IN_PROGRESS', 'PAUSED')),
+                min(wake_at) filter (where status = 'IN_PROGRESS')) as "dueAt"
+     from job where status in ('SCHEDULED', 'IN_PROGRESS', 'PAUSED')`,
+)
+
+/** When the next job starts, stops or opens, or null. */
+export async function nextJobDueAt(db: Queryable): Promise<Date | null> {
+  return (await db.run(nextDue, []))[0]?.dueAt ?? null
+}
+
+const unresolved = statement<{ job: bigint }, [Date, number, number]>(
+  'jobs_unresolved',
+  `select job from job
+    where status in ('IDLE', 'SCHEDULED') and unresolved <> '[]' and resolve_failures < $2
+      and (task is null or status = 'SCHEDULED' and start_at <= $1)
+    order by job limit $3`,
+)
+
+/** Jobs whose target is to be resolved now, and has not failed so often: a task's only when it starts. */
+export async function unresolvedJobs(
+  db: Queryable,
+  now: Date,
+  { failuresMax, limit }: { readonly failuresMax: number; readonly limit: number },
+): Promise<bigint[]> {
+  return (await db.run(unresolved, [now, failuresMax, limit])).map(row => row.job)
+}
+
+const spreading = statement<{ job: bigint }, [bigint, number]>(
+  'jobs_spreading',
+  `select job from job where status = 'IN_PROGRESS' and spread_ms > 0 and job > $1 order by job limit $2`,
+)
+
+/** Jobs in progress whose operations are spread over time, after a job number, in job order. */
+export async function spreadingJobs(db: Queryable, after: bigint, limit: number): Promise<bigint[]> {
+  return (await db.run(spreading, [after, limit])).map(row => row.job)
+}
+
+const cancelling = statement<{ job: bigint; status: JobStatus }, [number]>(
+  'jobs_cancelling',
+  `select job, status from job where status in ('CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE') order by job limit $1`,
+)
+
+/** Jobs whose operations are still being cancelled. */
+export function cancellingJobs(db: Queryable, limit: number): Promise<{ job: bigint; status: JobStatus }[]> {
+  return db.run(cancelling, [limit])
+}
+
+const settled = statement<{ job: bigint; allSuccessful: boolean; total: number }, [bigint[]]>(
+  'jobs_settled',
+  `select j.job, counters.successful = ended.total as "allSuccessful", ended.total
+     from job j cross join ${exactCountersSql}
+     cross join lateral (
+       select counters.successful + counters.error + counters.by_user + counters.by_engine + counters.by_timeout
+              + counters.by_external_timeout + counters.by_external + counters.by_already_in_progress
+              + counters.oot_successful + counters.oot_error as total,
+              counters.scheduled + counters.pending_execution + counters.waiting_for_connection + counters.started as open
+     ) ended
+    where j.job = any($1::bigint[]) and j.unresolved = '[]' and ended.open = 0
+      and j.status in ('IN_PROGRESS', 'PAUSED', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE')`,
+)
+
+/** Those of the jobs that are under way and have no open operation left, counted exactly. */
+export function settledJobs(
+  db: Queryable,
+  jobs: readonly bigint[],
+): Promise<{ job: bigint; allSuccessful: boolean; total: number }[]> {
+  return jobs.length === 0 ? Promise.resolve([]) : db.run(settled, [[...jobs]])
+}
