@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util'
 import { runDay } from './day.ts'
 import { runDiskFull } from './disk.ts'
 import { runChaos } from './run.ts'
+import { closeWorlds } from './world.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -22,6 +23,14 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string', default: '15' },
   },
 })
+// Nothing is left behind where it is interrupted; what then fails on the way is no news.
+let closing: Promise<void> | undefined
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    process.on('unhandledRejection', () => {})
+    closing ??= closeWorlds().finally(() => process.exit(130))
+  })
+}
 const tell = (line: string) => void process.stdout.write(`${line}\n`)
 
 async function faults(): Promise<readonly string[]> {
@@ -48,7 +57,10 @@ const runs: Readonly<Record<string, () => Promise<readonly string[] | null>>> = 
 }
 const run = runs[what]
 if (!run) throw new Error(`no run is called ${what}: ${Object.keys(runs).join(', ')}`)
-const wrong = (await run()) ?? []
-for (const each of wrong.slice(0, 100)) tell(`WRONG ${each}`)
-tell(wrong.length === 0 ? 'everything held' : `${wrong.length} things did not hold`)
-process.exit(wrong.length === 0 ? 0 : 1)
+const wrong = await run().catch(async (error: unknown) => {
+  await closing
+  throw error
+})
+for (const each of wrong?.slice(0, 100) ?? []) tell(`WRONG ${each}`)
+tell(wrong?.length ? `${wrong.length} things did not hold` : 'everything held')
+process.exit(wrong?.length ? 1 : 0)

