@@ -36,11 +36,20 @@ function followed(document: Json, value: unknown): Json {
   )
 }
 
+const shown = (value: unknown): string => text(typeof value === 'string' ? value : JSON.stringify(value, null, 2))
+
+function examplesOf({ example, examples }: Json): readonly unknown[] {
+  return example === undefined ? Object.values(object(examples)).map(each => object(each).value) : [example]
+}
+
 function schemaOf(content: unknown): string {
   return Object.entries(object(content))
     .map(([type, media]) => {
       const { schema } = object(media)
-      return `<p class=quiet>${text(type)}</p>${schema === undefined ? '' : `<pre>${text(JSON.stringify(schema, null, 2))}</pre>`}`
+      const examples = examplesOf(object(media)).map(example => `<pre>${shown(example)}</pre>`)
+      const described =
+        schema === undefined ? '' : `<details><summary>Schema</summary><pre>${shown(schema)}</pre></details>`
+      return `<p class=quiet>${text(type)}</p>${examples.join('')}${described}`
     })
     .join('')
 }

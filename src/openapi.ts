@@ -6,6 +6,7 @@ import fastifySwagger, { type SwaggerTransform } from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import './north/authentication.ts'
 import about from '../package.json' with { type: 'json' }
+import { exampleOf, withExamples } from './openapi-examples.ts'
 import { openapiPage, PAGE_POLICY } from './openapi-page.ts'
 
 /** The tags in the order of the page. */
@@ -54,11 +55,13 @@ const ERROR_BODY = {
 
 const refusalRef = (status: number) => ({ $ref: `#/components/responses/Refusal${status}` })
 
+type Content = Parameters<typeof withExamples>[0]
+
 interface Operation {
-  parameters?: { in: string }[]
-  requestBody?: unknown
+  parameters?: { in: string; name: string; schema?: object; example?: unknown }[]
+  requestBody?: { content?: Content }
   security?: readonly object[]
-  responses?: Record<string, unknown>
+  responses?: Record<string, { content?: Content }>
   operationId?: string
 }
 interface Document {
@@ -87,11 +90,23 @@ function operationName(method: string, path: string): string {
   return method + words.map(word => word[0]!.toUpperCase() + word.slice(1)).join('')
 }
 
-/** The document with what holds for every operation: its name, and how a refusal reads. */
+/** Shows what goes in and what comes out, wherever the route itself does not. */
+function showExamples({ parameters = [], requestBody, responses = {} }: Operation): void {
+  for (const parameter of parameters) {
+    if (parameter.in === 'path')
+      parameter.example = exampleOf({ type: 'string' }, { holder: '', depth: 0, ...parameter })
+  }
+  for (const each of [requestBody, ...Object.values(responses)]) {
+    if (each?.content) each.content = withExamples(each.content)
+  }
+}
+
+/** The document with what holds for every operation: its name, examples, and how a refusal reads. */
 function completed<T extends Document>(document: T): T {
   for (const [path, operations] of Object.entries(document.paths ?? {})) {
     for (const [method, operation] of Object.entries(operations)) {
       operation.operationId ??= operationName(method, path)
+      showExamples(operation)
       const refusals = refusalsOf(operation).map(status => [status, refusalRef(status)])
       operation.responses = { ...operation.responses, ...Object.fromEntries(refusals) }
     }
@@ -116,7 +131,7 @@ export function describeInterface(server: FastifyInstance): void {
         title: 'Drover',
         version: about.version,
         description: about.description,
-        license: { name: about.license },
+        license: { name: about.license, identifier: about.license },
       },
       // Relative: the document is right wherever it was fetched from, behind a proxy too.
       servers: [{ url: '/', description: 'This service' }],

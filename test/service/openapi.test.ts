@@ -1,5 +1,8 @@
 /** The OpenAPI document and its page, as a running service gives them. */
+import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
 import Fastify from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { type NorthParts, registerNorth } from '../../src/north/north.ts'
@@ -13,7 +16,14 @@ interface Operation {
   tags?: string[]
   operationId?: string
   security?: object[]
-  responses: Record<string, { $ref?: string; content?: Record<string, { schema: object }> }>
+  parameters?: { in: string; name: string; example?: unknown }[]
+  requestBody?: { content: Record<string, Media> }
+  responses: Record<string, { $ref?: string; content?: Record<string, Media> }>
+}
+interface Media {
+  schema: { type?: string }
+  example?: unknown
+  examples?: Record<string, { value: unknown }>
 }
 interface Document {
   openapi: string
@@ -85,6 +95,49 @@ describe('the OpenAPI document', () => {
   })
 })
 
+describe('the examples of the document', () => {
+  /** Every body and every answer that is a success. */
+  const contents = operations.flatMap(({ name, operation }) => {
+    const successes = Object.entries(operation.responses).filter(([status]) => Number(status) < 300)
+    return [['body', operation.requestBody] as const, ...successes].flatMap(([part, holder]) =>
+      Object.entries(holder?.content ?? {}).map(([type, media]) => ({ what: `${name}: ${part} ${type}`, media })),
+    )
+  })
+  const examplesOf = ({ example, examples }: Media) =>
+    example === undefined ? Object.values(examples ?? {}).map(({ value }) => value) : [example]
+
+  test('every body and every answer has one, and every parameter of a path', () => {
+    const bare = contents.filter(({ media }) => media.schema.type !== 'null' && examplesOf(media).length === 0)
+    expect(bare.map(({ what }) => what)).toEqual([])
+    const unnamed = operations.flatMap(({ name, operation: { parameters = [] } }) =>
+      parameters.filter(each => each.in === 'path' && !each.example).map(each => `${name}: ${each.name}`),
+    )
+    expect(unnamed).toEqual([])
+  })
+
+  test('each fits the schema that it is an example of', () => {
+    const ajv = new Ajv2020({ strict: false })
+    formats.default(ajv)
+    const wrong: string[] = []
+    let judged = 0
+    for (const { what, media } of contents) {
+      const validate = ajv.compile(media.schema)
+      for (const example of examplesOf(media)) {
+        judged += 1
+        if (!validate(example)) wrong.push(`${what}: ${ajv.errorsText(validate.errors)}`)
+      }
+    }
+    expect(wrong).toEqual([])
+    expect(judged).toBeGreaterThan(150)
+  })
+})
+
+test('a linter with strict rules has nothing to say of the document', async () => {
+  const config = await createConfig({ extends: ['recommended-strict'] })
+  const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: '/openapi.json', config })
+  expect(problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`)).toEqual([])
+})
+
 describe('the page', () => {
   test('it shows every operation, and reaches nothing else', async () => {
     const page = await fetch(`${house.url}/docs`)
@@ -92,7 +145,13 @@ describe('the page', () => {
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
     for (const { operation } of operations) expect(html).toContain(`id="${operation.operationId}"`)
-    expect(html).not.toMatch(/<script|<link|src=|https?:\/\//)
+    expect(html).not.toMatch(/<script|<link|src=|href="(?!\/openapi)/)
+  })
+
+  test('it shows the examples', async () => {
+    const html = await (await fetch(`${house.url}/docs`)).text()
+    expect(html).toContain('&#34;meter-17&#34;')
+    expect(html).toContain('resourceType;provision.device.identifier')
   })
 
   test('nothing of the document reaches it as markup', () => {
