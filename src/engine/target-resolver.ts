@@ -6,7 +6,7 @@ import { DroverError, ERRORS } from '../domain/errors.ts'
 import { addRefusals } from '../domain/target.ts'
 import { type Database, sqlState, type Transaction } from '../store/database.ts'
 import { lockFreeJobs, lockJobs, type StoredJob, type UnresolvedTarget, updateJob } from '../store/jobs.ts'
-import { unresolvedJobs } from '../store/jobs-due.ts'
+import { nextUnresolvedAt, unresolvedJobs } from '../store/jobs-due.ts'
 import { type Applicability, addSelectedOperations, countEntities, takeBackOperations } from '../store/targets.ts'
 import { addListed, conditionOf, countScheduled, type FilterCompiler, narrowed } from './job-targets.ts'
 import { oneByOne } from './one-by-one.ts'
@@ -31,7 +31,7 @@ const RESOLVE_MS = 600_000
 /** After so many failures a target counts as one that cannot be resolved. */
 const FAILURES_MAX = 3
 
-/** One turn: resolves what waits to be resolved. */
+/** One turn: resolves what waits to be resolved; answers when the job of a task will. */
 export function createTargetResolving(
   parts: TargetResolverParts,
 ): (now: Date, signal: AbortSignal) => Promise<Date | null> {
@@ -95,7 +95,7 @@ export function createTargetResolving(
       }
       onCommit()
     })
-    return jobs.length === JOBS_PER_TURN ? now : null
+    return jobs.length === JOBS_PER_TURN ? now : await nextUnresolvedAt(database, now)
   }
 }
 

@@ -19,60 +19,70 @@ import {
 import { placeWaitingJob, taskScheduleOf } from './task-occurrences.ts'
 import { decideTaskOrRefuse } from './tasks.ts'
 
-const TASKS_PER_TURN = 100
+/** Read at a time. */
+const TASKS_AT_ONCE = 100
 
-/** One turn: every task that has something to follow, each in a transaction of its own; answers when the next has. */
+/**
+ * One turn: every task that has something to follow, each in a transaction of its own; answers when the next has. `onCommit` is called
+ * where one has moved: a task whose job is still being started, or whose last job still runs, has not.
+ */
 export function createTaskKeeping(
   database: Database,
   nextNumber: () => bigint,
   onCommit: () => void,
 ): (now: Date, signal: AbortSignal) => Promise<Date | null> {
-  async function follow(tx: Transaction, number: bigint, now: Date): Promise<void> {
+  /** Follows a task; answers whether it has moved. */
+  async function follow(tx: Transaction, number: bigint, now: Date): Promise<boolean> {
     const [task] = await lockTasks(tx, [number])
-    if (!task) return
+    if (!task) return false
     if (task.state === 'CANCELLING') {
-      if ((await openJobsOf(tx, task.task)).length > 0) return
+      if ((await openJobsOf(tx, task.task)).length > 0) return false
       task.state = decideTaskOrRefuse(task.state, 'runningEnded')
-      return await updateTask(tx, task)
+      await updateTask(tx, task)
+      return true
     }
-    if (task.state !== 'ACTIVE' && task.state !== 'INACTIVE') return
-    if (task.waitingJob !== null) await followWaiting(tx, task, now)
-    if (
+    if (task.state !== 'ACTIVE' && task.state !== 'INACTIVE') return false
+    const followed = task.waitingJob !== null && (await followWaiting(tx, task, now))
+    const isOver =
       task.waitingJob === null &&
-      task.stopAt &&
+      task.stopAt !== null &&
       task.stopAt <= now &&
       (await openJobsOf(tx, task.task)).length === 0
-    ) {
-      task.state = decideTaskOrRefuse(task.state, 'exhausted')
-    }
-    await updateTask(tx, task)
+    if (isOver) task.state = decideTaskOrRefuse(task.state, 'exhausted')
+    if (followed || isOver) await updateTask(tx, task)
+    return followed || isOver
   }
 
-  async function followWaiting(tx: Transaction, task: TaskRow, now: Date): Promise<void> {
+  async function followWaiting(tx: Transaction, task: TaskRow, now: Date): Promise<boolean> {
     const [job] = await lockJobs(tx, [task.waitingJob!])
     const occurrence = task.waitingAt!.getTime()
     const schedule = taskScheduleOf(task)
     if (!job || (job.status !== 'SCHEDULED' && job.status !== 'IDLE')) {
       task.executions += 1
       await placeWaitingJob(tx, task, nextOccurrence(schedule, occurrence, false), nextNumber(), now)
-      return
+      return true
     }
     const due = missed(schedule, occurrence, now.getTime())
-    if (occurrence > now.getTime() || (due.run && job.status === 'SCHEDULED')) return
+    if (occurrence > now.getTime() || (due.run && job.status === 'SCHEDULED')) return false
     // It was held back, or missed for longer than a period: the occurrence passes, the job keeps its id for the next one.
     await removeWaitingJob(tx, job.job)
     task.skipped += Math.max(1, due.skipped)
     await placeWaitingJob(tx, task, due.nextAt, job.job, now)
+    return true
   }
 
   return async (now, signal) => {
-    const due = await dueTasks(database, now, TASKS_PER_TURN)
-    for (const task of due) {
-      if (signal.aborted) return now
-      await database.transaction(tx => follow(tx, task, now))
+    let moved = false
+    for (let after: bigint | undefined = 0n; after !== undefined; ) {
+      const due: bigint[] = await dueTasks(database, now, after, TASKS_AT_ONCE)
+      for (const task of due) {
+        if (signal.aborted) return now
+        if (await database.transaction(tx => follow(tx, task, now))) moved = true
+      }
+      after = due.length === TASKS_AT_ONCE ? due.at(-1) : undefined
     }
-    if (due.length > 0) onCommit()
-    return due.length === TASKS_PER_TURN ? now : await nextTaskDueAt(database, now)
+    if (moved) onCommit()
+    return await nextTaskDueAt(database, now)
   }
 }
 

@@ -51,6 +51,17 @@ export async function unresolvedJobs(
   return (await db.run(unresolved, [now, failuresMax, limit])).map(row => row.job)
 }
 
+const nextUnresolved = statement<{ dueAt: Date | null }, [Date]>(
+  'jobs_next_unresolved',
+  `select min(start_at) as "dueAt" from job
+    where status = 'SCHEDULED' and unresolved <> '[]' and task is not null and start_at > $1`,
+)
+
+/** When, after an instant, the next task's job starts, and is to be resolved for that; or null. */
+export async function nextUnresolvedAt(db: Queryable, now: Date): Promise<Date | null> {
+  return (await db.run(nextUnresolved, [now]))[0]?.dueAt ?? null
+}
+
 const spreading = statement<{ job: bigint }, [bigint, number]>(
   'jobs_spreading',
   `select job from job where status = 'IN_PROGRESS' and spread_ms > 0 and job > $1 order by job limit $2`,

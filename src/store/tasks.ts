@@ -183,33 +183,37 @@ export async function removeWaitingJob(db: Queryable, job: bigint): Promise<void
   await db.run(removeJob, [job])
 }
 
-const due = statement<{ task: bigint }, [Date, number]>(
+const openJobSql = `exists (select from job o where o.task = t.task and o.status in
+            ('IDLE', 'SCHEDULED', 'IN_PROGRESS', 'PAUSED', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE'))`
+
+const due = statement<{ task: bigint }, [Date, bigint, number]>(
   'tasks_due',
   `select t.task from task t left join job j on j.job = t.waiting_job
-    where t.state in ('ACTIVE', 'INACTIVE')
-      and (t.waiting_job is null and t.stop_at <= $1
-           or t.waiting_job is not null and (j.job is null or j.status not in ('IDLE', 'SCHEDULED'))
-           or t.waiting_at <= $1)
-       or t.state = 'CANCELLING' and not exists (select from job o where o.task = t.task and o.status in
-            ('IDLE', 'SCHEDULED', 'IN_PROGRESS', 'PAUSED', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE'))
-    order by t.task limit $2`,
+    where t.task > $2
+      and (t.state in ('ACTIVE', 'INACTIVE')
+           and (t.waiting_job is null and t.stop_at <= $1 and not ${openJobSql}
+                or t.waiting_job is not null and (j.job is null or j.status not in ('IDLE', 'SCHEDULED'))
+                or t.waiting_at <= $1)
+           or t.state = 'CANCELLING' and not ${openJobSql})
+    order by t.task limit $3`,
 )
 
 /**
- * Tasks that have something to follow: their waiting job has left its wait or its occurrence has come, their stop has passed with
- * nothing waiting, or they are being cancelled and no job of theirs is open any more.
+ * Tasks after a number that may have something to follow: their waiting job has left its wait or its occurrence has come, their stop
+ * has passed, or they are being cancelled, and no job of theirs is open any more.
  */
-export async function dueTasks(db: Queryable, now: Date, limit: number): Promise<bigint[]> {
-  return (await db.run(due, [now, limit])).map(row => row.task)
+export async function dueTasks(db: Queryable, now: Date, after: bigint, limit: number): Promise<bigint[]> {
+  return (await db.run(due, [now, after, limit])).map(row => row.task)
 }
 
 const nextDue = statement<{ dueAt: Date | null }, [Date]>(
   'tasks_next_due',
-  `select min(case when waiting_job is null then stop_at else waiting_at end) as "dueAt"
-     from task where state in ('ACTIVE', 'INACTIVE') and (waiting_job is not null or stop_at > $1)`,
+  `select min(at.due) as "dueAt"
+     from task cross join lateral (select case when waiting_job is null then stop_at else waiting_at end as due) at
+    where state in ('ACTIVE', 'INACTIVE') and at.due > $1`,
 )
 
-/** When the next of them is due, or null. */
+/** When, after an instant, the next of them is due, or null. */
 export async function nextTaskDueAt(db: Queryable, now: Date): Promise<Date | null> {
   return (await db.run(nextDue, [now]))[0]?.dueAt ?? null
 }

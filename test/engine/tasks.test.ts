@@ -187,14 +187,42 @@ describe('a task', () => {
     const [waiting] = await s.jobs()
     await s.bench.jobs.change(s.bench.caller, waiting!.job, { active: false })
     await s.bench.jobs.change(s.bench.caller, waiting!.job, { active: true, schedule: { start: { delayed: MINUTE } } })
-    await s.bench.advance(MINUTE)
-    await s.bench.settle()
+    await s.bench.advance(2 * MINUTE)
     expect((await s.jobs()).map(job => [job.status, job.startedAt])).toEqual([
       ['SCHEDULED', null],
       ['FINISHED', new Date(at(MINUTE))],
     ])
     expect(await s.task()).toMatchObject({ executions: 1, waitingAt: new Date(at(10 * MINUTE)) })
   })
+
+  test('whose last job still runs is left alone until that has ended', async () => {
+    await using s = await stand()
+    s.bench.device = (_, report) => report({ seen: 'sent' })
+    await s.create({})
+    // Comes to rest only where nobody goes on looking.
+    await s.bench.settle()
+    expect(await s.jobs()).toMatchObject([{ status: 'IN_PROGRESS' }])
+    expect(await s.task()).toMatchObject({ state: 'ACTIVE', waitingJob: null })
+    expect(await s.bench.engine.loops.get('task-keeper')!.runOnce(s.bench.clock.now())).toBeNull()
+    await s.bench.advance(2 * MINUTE)
+    expect((await s.task()).state).toBe('FINISHED')
+  }, 30_000)
+
+  test('whose jobs start a while after their occurrences is left alone meanwhile, beside more of them than are read at a time', async () => {
+    await using s = await stand()
+    const request = jobRequest({
+      target: { append: { entities: ['d1'] } },
+      schedule: { start: { delayed: 5 * MINUTE } },
+    })
+    for (let n = 0; n < 120; n += 1) {
+      const schedule = s.schedule({ repeating: { period: { each: 1, unit: 'HOURS' } } })
+      await s.tasks.create(s.bench.caller, { id: `delayed-${n}`, active: true, schedule, request })
+    }
+    await s.create({ start: { date: at(MINUTE) } })
+    await s.bench.advance(2 * MINUTE)
+    expect(await s.jobs()).toMatchObject([{ status: 'FINISHED', startedAt: new Date(at(MINUTE)) }])
+    expect((await s.task()).state).toBe('FINISHED')
+  }, 60_000)
 
   test('that is changed just after its job has started leaves that job alone, and counts it', async () => {
     await using made = await stand()
