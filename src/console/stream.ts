@@ -69,6 +69,10 @@ export function useStream(queries: QueryClient, token: string | undefined): void
       for (const change of ['online', 'offline']) removeEventListener(change, follow)
       stop.abort()
       become('off')
+      // Whoever signs in next may be of another organization: it sees nothing that this one saw, and goes on with no stream of theirs.
+      queries.clear()
+      lastId = undefined
+      bySecond.clear()
     }
   }, [queries, token])
 }

@@ -130,6 +130,25 @@ describe.skipIf(!hasBrowser)('the console', () => {
     expect(await page.getByRole('button', { name: 'Make a new key' }).count()).toBe(0)
   })
 
+  test('who signs in next sees nothing of what the one before saw, not even while theirs is loaded', async () => {
+    const neighbour = { email: 'next@drover.test', password: 'of another place' }
+    await at.house.call('POST', '/north/v80/provision/organizations', { organization: { name: 'next-door' } })
+    await at.house.call('POST', '/north/v80/provision/users', {
+      user: { ...neighbour, profile: 'admin', domain: 'next-door' },
+    })
+    const page = await at.visit('/devices')
+    const seen = page.getByRole('link', { name: 'lamp-0', exact: true })
+    await seen.waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.route('**/search/**', () => {})
+    await page.getByLabel('Email').fill(neighbour.email)
+    await page.getByRole('textbox', { name: 'Password' }).fill(neighbour.password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('next-door · admin').waitFor()
+    await page.getByRole('heading', { name: 'Devices', level: 1 }).waitFor()
+    expect(await seen.count()).toBe(0)
+  })
+
   test('a table comes as CSV, and every view shows the equivalent curl', async () => {
     const page = await at.visit('/devices')
     await page.getByRole('link', { name: 'lamp-0', exact: true }).waitFor()

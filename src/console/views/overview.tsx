@@ -20,13 +20,9 @@ const Chart = lazy(() => import('../parts/chart.tsx'))
 const NEWEST = { sort: { parameters: [{ name: 'jobs.id', type: 'DESCENDING' as const }] } }
 const STATUS = 'jobs.report.summary.status'
 
-const RUNNING = asking('POST /search/jobs', {
-  body: {
-    ...NEWEST,
-    filter: { in: { [STATUS]: ['IN_PROGRESS', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE'] } },
-    limit: { size: 8 },
-  },
-})
+const RUNS = { in: { [STATUS]: ['IN_PROGRESS', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE'] } }
+const RUNNING = asking('POST /search/jobs', { body: { ...NEWEST, filter: RUNS, limit: { size: 8 } } })
+const RUNNING_COUNT = asking('POST /search/jobs/summary', { body: { filter: RUNS } })
 const FAILING = asking('POST /search/jobs', {
   body: {
     ...NEWEST,
@@ -47,6 +43,7 @@ const GIVEN_UP = asking('GET /deliveries', { query: { state: 'GIVEN_UP', size: 5
 export default function Overview() {
   const session = useSession()
   const running = useAsked(RUNNING, { live: true })
+  const runningCount = useAsked(RUNNING_COUNT, { live: true })
   const failing = useAsked(FAILING, { live: true })
   const waiting = useAsked(WAITING, { live: true })
   const givenUp = useAsked(GIVEN_UP, { every: 15_000 })
@@ -63,12 +60,14 @@ export default function Overview() {
       <Throughput />
       <div className="columns">
         <Tile label="jobs run" href="/jobs?show=IN_PROGRESS">
-          {running.data !== undefined &&
-            count(
-              running.data?.jobs.length === 8 ? (running.data?.page.of ?? 1) * 8 : (running.data?.jobs.length ?? 0),
-            )}
+          {runningCount.data && count(runningCount.data.summary.count)}
         </Tile>
-        <Tile label="operations open in them" href="/jobs?show=open">
+        <Tile
+          label={
+            (runningCount.data?.summary.count ?? 0) > 8 ? 'operations open in the newest 8' : 'operations open in them'
+          }
+          href="/jobs?show=open"
+        >
           {running.data !== undefined && count(open)}
         </Tile>
         <Tile label="devices connected" href="/devices">
