@@ -65,6 +65,20 @@ test('what is said to be shown by another test is shown by one that exists', () 
   expect(shown.filter(file => !existsSync(path.join(root, file)))).toEqual([])
 })
 
+test('a page that is not run here names the test that runs each of its commands', async () => {
+  // The page of the command line is printed from examples that are run as they stand.
+  const others = globSync('docs/*/**/*.md', { cwd: root }).filter(
+    name => !documents.includes(name) && name !== 'docs/reference/command-line.md',
+  )
+  const blocks = await Promise.all(
+    others.map(async name =>
+      commandBlocks(await readFile(path.join(root, name), 'utf8')).map(block => ({ name, ...block })),
+    ),
+  )
+  const without = blocks.flat().filter(({ shownBy }) => shownBy === null || !existsSync(path.join(root, shownBy)))
+  expect(without.map(({ name, line }) => `${name}:${line}`)).toEqual([])
+})
+
 test('every link between the documents leads somewhere', async () => {
   const broken: string[] = []
   for (const name of globSync(['*.md', 'docs/**/*.md'], { cwd: root })) {
