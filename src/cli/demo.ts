@@ -137,35 +137,23 @@ async function bringUpFleet(
   { devices, fail, seed }: DemoOptions,
   { client, apiKey, mqtt, children }: { client: Client; apiKey: string; mqtt: string; children: Child[] },
 ): Promise<void> {
-  const common = [
-    '--api-key',
-    apiKey,
-    '--url',
-    client.url,
-    '--mqtt',
-    mqtt,
-    '--devices',
-    String(devices),
-    '--prefix',
-    PREFIX,
-  ]
+  const common = ['--url', client.url, '--mqtt', mqtt, '--devices', String(devices), '--prefix', PREFIX]
+  // Whoever lists the processes of the machine sees their arguments.
+  const env = { DROVER_API_KEY: apiKey }
   const fleet = startChild(
     entry('simulator/main'),
     [...common, '--hold', '--exit-with-parent', '--fail', String(fail), '--seed', String(seed)],
-    {},
+    env,
     SIMULATOR_FLAGS,
   )
   children.push(fleet)
   const { listening } = (await fleet.line(line => 'listening' in line, START_MS)) as { listening: { url: string } }
   const port = new URL(listening.url).port
-  const list = startChild(entry('simulator/main'), [
-    ...common,
-    '--list',
-    '--organization',
-    'drover',
-    '--listen-port',
-    port,
-  ])
+  const list = startChild(
+    entry('simulator/main'),
+    [...common, '--list', '--organization', 'drover', '--listen-port', port],
+    env,
+  )
   children.push(list)
   const { entities } = (await list.line(line => 'entities' in line, START_MS)) as {
     entities: Record<string, unknown>[]
