@@ -231,7 +231,7 @@ describe('a device that asks', () => {
 
   test('a hundred times at once is handed its operation once', async () => {
     const key = await provision('impatient', 'pull')
-    const asking = Array.from({ length: 100 }, () => ask('impatient', key, 3))
+    const asking = Array.from({ length: 100 }, () => ask('impatient', key, 10))
     await start({ entities: ['impatient'] })
     const statuses = (await Promise.all(asking)).map(({ status }) => status)
     expect(statuses.filter(status => status === 200)).toHaveLength(1)

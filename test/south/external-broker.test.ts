@@ -242,5 +242,5 @@ describe.skipIf(mosquittoProgram === undefined)('behind an external broker', () 
     await done
     expect(killed).toBe(true)
     expect(open.size).toBe(0)
-  }, 60_000)
+  })
 })
