@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { JobView } from '../../../src/contract/job.ts'
 import { createCallbackReceiver } from '../../callback-receiver.ts'
 import { httpDevice, responseTo } from '../../connectors/http-devices.ts'
-import { openHouse, response } from '../house.ts'
+import { isFinal, openHouse, response } from '../house.ts'
 import { asking, FAR, JOBS, on } from './asking.ts'
 import { shownBy } from './shown-by.ts'
 
@@ -32,7 +32,8 @@ async function saying(resultCode: string): Promise<string> {
 async function launched(request: object = {}): Promise<{ id: string; entity: string; key: string }> {
   const { id: entity, key } = await device()
   const { id } = await make(on([entity], { ...request }))
-  await house.until(id, ({ status }) => status === 'WAITING_FOR_CONNECTION')
+  // A job with a short stop may have ended before anybody looked.
+  await house.until(id, seen => seen.status === 'WAITING_FOR_CONNECTION' || isFinal(seen))
   return { id, entity, key }
 }
 
@@ -128,7 +129,7 @@ test('SCHEDULED becomes IDLE when `active` is taken away.', async () => {
 
 test('SCHEDULED becomes IN_PROGRESS when its start is reached, and the start is notified.', async () => {
   const receiver = await createCallbackReceiver()
-  const schedule = { start: { delayed: 300 } }
+  const schedule = { start: { delayed: 2_000 } }
   const { id, report } = await make(on([(await device()).id], { callback: receiver.url, schedule }))
   expect([report.summary.status, receiver.heard]).toEqual(['SCHEDULED', []])
   await untilJob(id, 'IN_PROGRESS')
