@@ -20,6 +20,9 @@ const needed = ['curl', 'mosquitto']
 const isThere = (command: string) =>
   spawnSync(command === 'mosquitto' ? 'mosquitto_sub' : command, ['--help']).error === undefined
 
+/** How long the commands of one document may take: each of the command line starts a Node. */
+const RUN_MS = 300_000
+
 const bin = await mkdtemp(path.join(tmpdir(), 'drover-docs-'))
 afterAll(() => rm(bin, { recursive: true, force: true }))
 await writeFile(
@@ -38,26 +41,30 @@ describe.each(withCommands)('%s', name => {
     house = await openHouse()
   })
 
-  test.skipIf(missing.length > 0)('its commands do what it says, on a service of their own', async () => {
-    const { url, mqtt, apiKey } = house
-    const run = blocks.filter(({ shownBy }) => shownBy === null)
-    const { code, printed, stderr } = await runBlocks(run, {
-      cwd: root,
-      timeoutMs: 90_000,
-      env: {
-        DROVER_URL: url,
-        DROVER_API_KEY: apiKey,
-        MQTT: mqtt,
-        MQTT_PORT: new URL(mqtt).port,
-        PATH: `${bin}:${path.dirname(process.execPath)}:${process.env.PATH}`,
-      },
-    })
-    const stoppedAt = run[printed.length - 1]
-    expect(code, `line ${stoppedAt?.line}: ${stoppedAt?.commands}\n${printed.at(-1)}\n${stderr}`).toBe(0)
-    for (const [index, { line, prints }] of run.entries()) {
-      if (prints !== null) expect(printed[index], `line ${line}`).toMatch(asExpression(prints))
-    }
-  })
+  test.skipIf(missing.length > 0)(
+    'its commands do what it says, on a service of their own',
+    async () => {
+      const { url, mqtt, apiKey } = house
+      const run = blocks.filter(({ shownBy }) => shownBy === null)
+      const { code, printed, stderr } = await runBlocks(run, {
+        cwd: root,
+        timeoutMs: RUN_MS,
+        env: {
+          DROVER_URL: url,
+          DROVER_API_KEY: apiKey,
+          MQTT: mqtt,
+          MQTT_PORT: new URL(mqtt).port,
+          PATH: `${bin}:${path.dirname(process.execPath)}:${process.env.PATH}`,
+        },
+      })
+      const stoppedAt = run[printed.length - 1]
+      expect(code, `line ${stoppedAt?.line}: ${stoppedAt?.commands}\n${printed.at(-1)}\n${stderr}`).toBe(0)
+      for (const [index, { line, prints }] of run.entries()) {
+        if (prints !== null) expect(printed[index], `line ${line}`).toMatch(asExpression(prints))
+      }
+    },
+    RUN_MS + 30_000,
+  )
 })
 
 test('what is said to be shown by another test is shown by one that exists', () => {
