@@ -8,11 +8,12 @@ import { addRefusals } from '../domain/target.ts'
 import { CounterDeltas, writeDeltas } from '../store/counters.ts'
 import type { Transaction } from '../store/database.ts'
 import type { StoredJob, UnresolvedTarget } from '../store/jobs.ts'
-import type { SqlFragment } from '../store/statement.ts'
+import { type SqlFragment, sql } from '../store/statement.ts'
 import {
   type Applicability,
   addListedOperations,
   addOwnParameters,
+  exceptCondition,
   removeListedOperations,
   removeTaggedOperations,
   tagCondition,
@@ -95,7 +96,21 @@ export async function removeTargets(
     removed += await removeTaggedOperations(tx, job.job, job.organization, tag)
     job.unresolved = job.unresolved.filter(part => !('tag' in part && part.tag === tag))
   }
+  job.unresolved = job.unresolved.map(part =>
+    'listed' in part ? part : { ...part, except: withOut(part.except, selection) },
+  )
   await countScheduled(tx, job.job, -removed)
+}
+
+/** What is taken out of a part of a target that is still to be resolved, and more of it. */
+function withOut(
+  except: Pick<TargetSelection, 'entities' | 'tags'> = {},
+  { entities = [], tags = [] }: Pick<TargetSelection, 'entities' | 'tags'>,
+): Pick<TargetSelection, 'entities' | 'tags'> {
+  return {
+    entities: [...new Set([...(except.entities ?? []), ...entities])],
+    tags: [...new Set([...(except.tags ?? []), ...tags])],
+  }
 }
 
 /** The parts of a selection that the service resolves later. */
@@ -116,12 +131,16 @@ export function narrowed(applicable: Applicability, resourceType: string | undef
   return { ...applicable, resourceTypes: applicable.resourceTypes.filter(type => type === resourceType) }
 }
 
-/** The condition over `entity e` of a part of a target. */
+/** The condition over `entity e` of a part of a target, without what was taken out of it since. */
 export async function conditionOf(
   tx: Transaction,
   organization: number,
   part: Exclude<UnresolvedTarget, { listed: unknown }>,
   compile: FilterCompiler,
 ): Promise<SqlFragment> {
-  return 'tag' in part ? tagCondition(part.tag) : await compile(tx, organization, part.filter)
+  const selected = 'tag' in part ? tagCondition(part.tag) : await compile(tx, organization, part.filter)
+  const { entities = [], tags = [] } = part.except ?? {}
+  return entities.length + tags.length === 0
+    ? selected
+    : sql`(${selected}) and not (${exceptCondition(entities, tags)})`
 }

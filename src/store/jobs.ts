@@ -19,6 +19,8 @@ interface UnresolvedScope {
   readonly resourceType?: string
   /** the first partition of entities that has not been looked at */
   readonly fromPartition?: number
+  /** what the client has taken out since it was named */
+  readonly except?: Pick<TargetSelection, 'entities' | 'tags'>
 }
 
 /** What a client should know and did not ask for. */

@@ -125,6 +125,11 @@ export interface Resolved {
   refused: string[]
 }
 
+/** The condition of any of these entities or tags, over `entity e`. */
+export function exceptCondition(identifiers: readonly string[], tags: readonly string[]): SqlFragment {
+  return sql`e.identifier = any(${identifiers}::text[]) or e.tags && ${tags}::text[]`
+}
+
 /** The condition of a tag, over `entity e`. */
 export function tagCondition(tag: string): SqlFragment {
   return sql`e.tags @> array[${tag}]`

@@ -37,6 +37,17 @@ test('a tag of an inactive job is resolved, too, and the job waits in IDLE', asy
   expect(await summaryOfJob(bench, job)).toMatchObject({ status: 'FINISHED', total: 30 })
 })
 
+test('what is taken out while a tag is still to be resolved stays out, listed or by another tag, and can be put in again', async () => {
+  await bench.provision(ids('east', 10), { tags: ['east'] })
+  await bench.provision(['both'], { tags: ['east', 'spare'] })
+  const { job } = await jobs.create(caller, jobRequest({ active: false, target: { append: { tags: ['east'] } } }))
+  await jobs.change(caller, job, { target: { remove: { entities: ['east-1', 'east-2'] } } })
+  await jobs.change(caller, job, { target: { remove: { tags: ['spare'] } } })
+  await jobs.change(caller, job, { target: { append: { entities: ['east-2'] } } })
+  await bench.settle()
+  expect(await summaryOfJob(bench, job)).toMatchObject({ status: 'IDLE', total: 9, unresolved: [] })
+})
+
 test('a target in which nothing can run ends the job at once, with its code and both notifications', async () => {
   bench.told.length = 0
   const { job } = await jobs.create(caller, jobRequest({ target: { append: { tags: ['nobody'] } } }))

@@ -47,9 +47,7 @@ async function recorded<Line>(name: string): Promise<Line[]> {
 
 if (!existsSync(folder)) {
   process.stdout.write(`no recordings in ${folder}: nothing to replay\n`)
-  test('there are no recordings beside this repository to replay', () => {
-    expect(existsSync(folder)).toBe(false)
-  })
+  test.skip('what was recorded is served, where it lies beside this repository', () => {})
 } else {
   describe('recordings', async () => {
     const clientLines = await recorded<ClientLine>('client-requests.jsonl')
