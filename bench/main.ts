@@ -24,7 +24,7 @@ const figures: Figure[] = []
 for (const measurement of chosen) {
   const measured = summarize(measurement, await runAll(measurement))
   figures.push(...measured)
-  if (!values['no-page']) await keep(measurement.name, measured)
+  if (!values['no-page']) await keep(measurement, measured)
 }
 process.stdout.write(`${table(figures)}\n${JSON.stringify(figures)}\n`)
 
@@ -45,6 +45,8 @@ async function runAll(measurement: Measurement): Promise<Figures[]> {
 
 /** What is known of a measurement that was done, and of the circumstances. */
 interface Kept {
+  /** as it was measured, which options may have made smaller */
+  readonly about: string
   readonly commit: string
   readonly at: string
   /** of the machine over the last minute: how much else was running */
@@ -53,12 +55,18 @@ interface Kept {
 }
 
 /** Writes figures beside those of the others, as JSON and as a page. */
-async function keep(name: string, measured: readonly Figure[]): Promise<void> {
+async function keep({ name, about }: Measurement, measured: readonly Figure[]): Promise<void> {
   const file = path.join(folder, 'results.json')
   const text = await readFile(file, 'utf8').catch(() => undefined)
   const kept: Record<string, Kept> = text === undefined ? {} : (JSON.parse(text) as { results: typeof kept }).results
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: folder }).toString().trim()
-  kept[name] = { commit, at: `${new Date().toISOString().slice(0, 16)}Z`, load: loadavg()[0]!, figures: measured }
+  kept[name] = {
+    about,
+    commit,
+    at: `${new Date().toISOString().slice(0, 16)}Z`,
+    load: loadavg()[0]!,
+    figures: measured,
+  }
   await writeFile(file, `${JSON.stringify({ machine: machine(), results: kept }, null, 2)}\n`)
   await writeFile(path.join(folder, 'RESULTS.md'), pageOf(kept))
 }
@@ -74,10 +82,10 @@ function versionOf(name: string): string {
 }
 
 function pageOf(kept: Readonly<Record<string, Kept>>): string {
-  const parts = all.flatMap(({ name, about }) => {
+  const parts = all.flatMap(({ name }) => {
     const last = kept[name]
     if (!last) return []
-    return `## ${name}\n\n${about}. Commit ${last.commit}, ${last.at}, load average ${shown(last.load)}.\n\n${table(last.figures)}\n`
+    return `## ${name}\n\n${last.about}. Commit ${last.commit}, ${last.at}, load average ${shown(last.load)}.\n\n${table(last.figures)}\n`
   })
   return `# Results\n\nWritten by \`npm run bench\`, with the same as JSON in \`results.json\`: the median of the runs, and their least and most. The load average is that\nof the machine at the end of the measurement, its own work included: on two cores, far more than 4 tells of others at work.\n\n${machine()}.\n\n${parts.join('\n')}`
 }
