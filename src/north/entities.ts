@@ -34,6 +34,7 @@ const base = '/provision/organizations/:organization'
 const owner = { organization: Type.String() }
 const params = Type.Object({ ...owner, identifier: Type.String() })
 const config = { access: 'manageDevices' } as const
+const nothing = (description: string) => Type.Null({ description })
 
 /** Registers the routes, under whatever prefix the instance has. */
 export function entityRoutes(app: FastifyInstance, parts: EntityRoutesParts): void {
@@ -71,6 +72,7 @@ function kindRoutes(
         params: Type.Object(owner),
         querystring: FlattenedQuery,
         body: EntityBody,
+        response: { 201: nothing('Created, at the address in location') },
       },
     },
     async (request, reply) => {
@@ -113,6 +115,7 @@ function kindRoutes(
         params,
         querystring: FlattenedQuery,
         ...(action !== 'DELETE' && { body: EntityBody }),
+        response: { 200: nothing('Done') },
       },
       handler: async (request, reply) => {
         await write(action, request, (request.params as Named).identifier)
@@ -147,6 +150,7 @@ function keyRoutes(app: FastifyInstance, { entities }: EntityRoutesParts): void 
         summary: 'Give a device a new API key',
         description: 'The key stands in the header X-ApiKey of the answer; the old one ends.',
         params,
+        response: { 201: nothing('Made') },
       },
     },
     async (request, reply) => {
@@ -156,7 +160,7 @@ function keyRoutes(app: FastifyInstance, { entities }: EntityRoutesParts): void 
   )
   app.delete(
     path,
-    { config, schema: { tags, summary: 'Take a device its API key', params } },
+    { config, schema: { tags, summary: 'Take a device its API key', params, response: { 200: nothing('Taken') } } },
     async (request, reply) => {
       await entities.revokeKey(request.caller.organization, (request.params as Named).identifier)
       return reply.status(200).send()

@@ -76,6 +76,7 @@ export function organizationRoutes(app: FastifyInstance, { organizations }: { or
         summary: 'Remove an organization',
         description: 'Cancels its jobs and tasks and removes what it holds.',
         params,
+        response: { 200: Type.Null({ description: 'Removed' }) },
       },
     },
     async (request, reply) => {

@@ -109,7 +109,10 @@ export function userRoutes(app: FastifyInstance, { access, users }: UserRoutesPa
 
   app.delete<{ Params: { email: string } }>(
     `${path}/:email`,
-    { config: { access: 'manageUsers' }, schema: { tags, summary: 'Remove a user', params } },
+    {
+      config: { access: 'manageUsers' },
+      schema: { tags, summary: 'Remove a user', params, response: { 200: Type.Null({ description: 'Removed' }) } },
+    },
     async (request, reply) => {
       await users.remove(request.caller, request.params.email)
       return reply.status(200).send()

@@ -18,7 +18,7 @@ interface Operation {
   security?: object[]
   parameters?: { in: string; name: string; example?: unknown }[]
   requestBody?: { content: Record<string, Media> }
-  responses: Record<string, { $ref?: string; content?: Record<string, Media> }>
+  responses: Record<string, { $ref?: string; description?: string; content?: Record<string, Media> }>
 }
 interface Media {
   schema: { type?: string }
@@ -72,6 +72,16 @@ describe('the OpenAPI document', () => {
     expect(wanting.map(({ name }) => name)).toEqual([])
     const names = operations.map(({ operation }) => operation.operationId)
     expect(new Set(names).size).toBe(operations.length)
+  })
+
+  test('every operation says what a success of it is', () => {
+    // Where a route says nothing, the document says 200, whatever is answered.
+    const silent = operations.filter(({ operation: { responses } }) =>
+      Object.values(responses).some(({ $ref, content, description }) => {
+        return !$ref && !content && description === 'Default Response'
+      }),
+    )
+    expect(silent.map(({ name }) => name)).toEqual([])
   })
 
   test('every refusal has the error body', () => {

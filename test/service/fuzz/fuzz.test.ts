@@ -107,6 +107,9 @@ test(
       })
       if (!answer) return
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+      if (answer.status < 300 && !request.statuses.includes(answer.status)) {
+        faults.push(`${answer.status} is not in the document ← ${shown(request)}`)
+      }
       if (answer.status >= 500) faults.push(`${answer.status} ${answer.text} ← ${shown(request)}`)
       if (answer.status >= 400 && !/^\{"errors":\[\{"code":"0x/.test(answer.text) && request.method !== 'HEAD') {
         faults.push(`a refusal of another shape: ${answer.status} ${answer.text.slice(0, 300)} ← ${shown(request)}`)

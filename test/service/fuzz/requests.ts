@@ -15,6 +15,7 @@ interface Parameter {
 export interface Operation {
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: { readonly content: Readonly<Record<string, Media>> }
+  readonly responses?: Readonly<Record<string, unknown>>
 }
 export interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
@@ -27,6 +28,8 @@ export interface FuzzRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | undefined
   readonly who: string
+  /** what the document says may be answered */
+  readonly statuses: readonly number[]
 }
 
 /** How many requests an operation gets, beside others. */
@@ -157,6 +160,7 @@ function requestsTo(
         headers: { ...headers, ...more } as Record<string, string>,
         body,
         who,
+        statuses: Object.keys(operation.responses ?? {}).map(Number),
       }
     })
 }
