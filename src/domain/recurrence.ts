@@ -43,15 +43,17 @@ export function shortestGap({ repeating }: TaskSchedule): number {
   return Math.min(...gaps) * dayMs
 }
 
-/** The problem of a job stop that is not shorter than the shortest gap between two runs. Serves: Task. */
-export function jobStopTooLong(
-  schedule: TaskSchedule,
-  { stop }: Schedule,
-  path = 'task.job.request.schedule.stop.delayed',
-): Problem[] {
+/**
+ * The problems of a job whose stop, or whose start, is not sooner than the next run of its task: such a stop would let each run into the
+ * next, and with such a start each would be over before it began. Serves: Task.
+ */
+export function jobDelaysTooLong(schedule: TaskSchedule, { start, stop }: Schedule): Problem[] {
   const gapMs = shortestGap(schedule)
-  if (stop?.kind !== 'delayed' || stop.delayMs < gapMs) return []
-  return [{ path, message: `must be less than the ${gapMs} ms between two runs of the task`, kind: 'invalid' }]
+  return Object.entries({ start, stop }).flatMap(([name, moment]): Problem[] => {
+    if (moment?.kind !== 'delayed' || moment.delayMs < gapMs) return []
+    const path = `task.job.request.schedule.${name}.delayed`
+    return [{ path, message: `must be less than the ${gapMs} ms between two runs of the task`, kind: 'invalid' }]
+  })
 }
 
 /** What becomes of a waiting job that is found due: does it run, how many occurrences are lost, when is the next. */

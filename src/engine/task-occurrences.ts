@@ -4,7 +4,7 @@
 import type { Profile } from '../domain/caller.ts'
 import type { Instant } from '../domain/instants.ts'
 import type { JobRequest } from '../domain/job.ts'
-import { isUsedUp, jobStopTooLong } from '../domain/recurrence.ts'
+import { isUsedUp, jobDelaysTooLong } from '../domain/recurrence.ts'
 import { refusalOf } from '../domain/refusal.ts'
 import { startAt } from '../domain/schedule.ts'
 import { parseTaskSchedule, type TaskSchedule } from '../domain/task-schedule.ts'
@@ -22,9 +22,9 @@ export function taskScheduleOf(task: Pick<TaskRow, 'schedule' | 'createdAt'>): T
   return read.value
 }
 
-/** Refuses a job stop that is not shorter than the time between two occurrences. Serves: Task. */
-export function judgeJobStop(task: Pick<TaskRow, 'schedule' | 'request' | 'createdAt'>): void {
-  const problems = jobStopTooLong(taskScheduleOf(task), scheduleOf(task))
+/** Refuses a job whose start or stop is not sooner than the next occurrence. Serves: Task. */
+export function judgeJobDelays(task: Pick<TaskRow, 'schedule' | 'request' | 'createdAt'>): void {
+  const problems = jobDelaysTooLong(taskScheduleOf(task), scheduleOf(task))
   if (problems.length > 0) throw refusalOf(problems)
 }
 

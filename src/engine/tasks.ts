@@ -20,7 +20,7 @@ import {
 } from '../store/tasks.ts'
 import type { JobJudgingParts } from './job-judging.ts'
 import { beginCancel } from './job-transitions.ts'
-import { judgeJobStop, placeWaitingJob, taskScheduleOf } from './task-occurrences.ts'
+import { judgeJobDelays, placeWaitingJob, taskScheduleOf } from './task-occurrences.ts'
 
 export interface TasksParts extends JobJudgingParts {
   readonly database: Database
@@ -115,7 +115,7 @@ export function createTasks(parts: TasksParts): Tasks {
           stopAt: null,
           createdAt: at,
         }
-        judgeJobStop(made)
+        judgeJobDelays(made)
         if (!(await insertTask(tx, made))) {
           throw new DroverError('duplicated', [{ name: 'task.id', value: made.id }])
         }
@@ -139,7 +139,7 @@ export function createTasks(parts: TasksParts): Tasks {
           found.state = decideTaskOrRefuse(found.state, active ? 'activate' : 'deactivate')
           found.active = active
         }
-        judgeJobStop(found)
+        judgeJobDelays(found)
         // Words are the task's own: its waiting job has none of them.
         if (switches || schedule !== undefined || request) {
           await replaceWaitingJob(tx, found, { moves: schedule !== undefined, switches }, at)

@@ -5,7 +5,7 @@ import { dayMs, hourMs, type Instant, minuteMs, weekdays } from '../../src/domai
 import {
   firstOccurrence,
   isUsedUp,
-  jobStopTooLong,
+  jobDelaysTooLong,
   missed,
   nextOccurrence,
   shortestGap,
@@ -234,19 +234,27 @@ describe('the stop of the job', () => {
 
   it('must be shorter than the period, or than the shortest gap of a pattern', () => {
     const period = scheduleOf({ repeating: { period: { each: 5, unit: 'MINUTES' } } })
-    expect(jobStopTooLong(period, stop(5 * minuteMs - 1))).toEqual([])
-    expect(jobStopTooLong(period, stop(5 * minuteMs)).map(problem => problem.path)).toEqual([
+    expect(jobDelaysTooLong(period, stop(5 * minuteMs - 1))).toEqual([])
+    expect(jobDelaysTooLong(period, stop(5 * minuteMs)).map(problem => problem.path)).toEqual([
       'task.job.request.schedule.stop.delayed',
     ])
     const weekly = patternOf({ weekly: { days: ['MON', 'WED'] } })
-    expect(jobStopTooLong(weekly, stop(2 * dayMs - 1))).toEqual([])
-    expect(jobStopTooLong(weekly, stop(2 * dayMs))).toHaveLength(1)
+    expect(jobDelaysTooLong(weekly, stop(2 * dayMs - 1))).toEqual([])
+    expect(jobDelaysTooLong(weekly, stop(2 * dayMs))).toHaveLength(1)
+  })
+
+  it('is judged with the start of the job, which must come before the next run, too', () => {
+    const read = parseSchedule({ start: { delayed: 5 * minuteMs } })
+    const period = scheduleOf({ repeating: { period: { each: 5, unit: 'MINUTES' } } })
+    expect(read.ok && jobDelaysTooLong(period, read.value).map(problem => problem.path)).toEqual([
+      'task.job.request.schedule.start.delayed',
+    ])
   })
 
   it('may be any where the task runs once, and may be left out', () => {
-    expect(jobStopTooLong(scheduleOf({}), stop(1000 * dayMs))).toEqual([])
+    expect(jobDelaysTooLong(scheduleOf({}), stop(1000 * dayMs))).toEqual([])
     const read = parseSchedule({})
-    expect(read.ok && jobStopTooLong(patternOf({ time: '00:00:00Z' }), read.value)).toEqual([])
+    expect(read.ok && jobDelaysTooLong(patternOf({ time: '00:00:00Z' }), read.value)).toEqual([])
   })
 })
 
