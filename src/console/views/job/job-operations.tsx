@@ -19,7 +19,7 @@ const columns = (jobId: string, query: string): readonly Column<OperationView>[]
   {
     key: 'entity',
     title: 'Device',
-    width: '30%',
+    width: '20%',
     cell: each => (
       <Link href={`/jobs/${jobId}/operations/${each.operationId}${query}`} title={each.entityId}>
         {each.entityId}
@@ -46,7 +46,7 @@ const columns = (jobId: string, query: string): readonly Column<OperationView>[]
   {
     key: 'step',
     title: 'Last step',
-    width: '17%',
+    width: '14%',
     wide: true,
     cell: each => {
       const last = each.steps.at(-1)
