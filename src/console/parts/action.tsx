@@ -89,10 +89,12 @@ function Confirmation<T>({
   })
   const touches = plan ? planned.data?.target.total : known
   const mustType = typeof touches === 'number' && touches >= LARGE
+  // A new job without devices is none; what is there already may be paused or ended without any.
+  const isEmpty = plan !== undefined && touches === 0
   const isRight = !mustType || Number(typed.replace(/[\s,.']/g, '')) === touches
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (isRight && touches !== undefined && touches !== 0) doing.mutate()
+    if (isRight && touches !== undefined && !isEmpty) doing.mutate()
   }
   return (
     <form className="stack" onSubmit={submit}>
@@ -132,7 +134,7 @@ function Confirmation<T>({
         <Button
           type="submit"
           {...(danger && { color: 'red' })}
-          disabled={!isRight || touches === undefined || touches === 0}
+          disabled={!isRight || touches === undefined || isEmpty}
           loading={doing.isPending}
         >
           {name}

@@ -286,10 +286,12 @@ function offsetNow(): string {
 }
 
 /** What still lacks before the step after this one, in words; null where nothing does. */
-export function lacksOf(draft: Draft, step: 'what' | 'whom' | 'when'): string | null {
+export function lacksOf(draft: Draft, step: 'what' | 'whom' | 'when', isTask = false): string | null {
   if (step === 'what') return draft.name === '' ? 'Choose an operation.' : null
   if (step === 'whom') {
     if (draft.target === 'list' && draft.list.length === 0) return 'List at least one device.'
+    // A job is filled in parts before it is activated; a task has its whole list at once.
+    if (isTask && isLong(draft)) return `A task lists at most ${LISTED_MAX} devices: name a tag or conditions instead.`
     return draft.target === 'tag' && draft.tag === '' ? 'Name a tag.' : null
   }
   if (draft.start === 'date' && instantOf(draft.startDate) === '') return 'Say when it starts.'

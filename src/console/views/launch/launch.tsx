@@ -34,14 +34,14 @@ export default function Launch({ isTask = false }: { readonly isTask?: boolean }
   const [draft, setDraft] = useState<Draft>(() => begun(params, isTask))
   const base = isTask ? '/tasks/new' : '/launch'
   const known = STEPS.find(each => each.key === asked)?.key ?? 'what'
-  const firstLacking = STEPS.find(each => each.key !== 'plan' && lacksOf(draft, each.key) !== null)?.key
+  const firstLacking = STEPS.find(each => each.key !== 'plan' && lacksOf(draft, each.key, isTask) !== null)?.key
   // An address further on than what is filled in leads to what lacks.
   const step: Step =
     firstLacking && STEPS.findIndex(each => each.key === known) > STEPS.findIndex(each => each.key === firstLacking)
       ? firstLacking
       : known
   const index = STEPS.findIndex(each => each.key === step)
-  const lacks = step === 'plan' ? null : lacksOf(draft, step)
+  const lacks = step === 'plan' ? null : lacksOf(draft, step, isTask)
   const change = (part: Partial<Draft>) => setDraft(before => ({ ...before, ...part }))
   const next = STEPS[index + 1]
 
@@ -67,7 +67,7 @@ export default function Launch({ isTask = false }: { readonly isTask?: boolean }
         </ol>
       </nav>
       {step === 'what' && <What draft={draft} change={change} />}
-      {step === 'whom' && <Whom draft={draft} change={change} />}
+      {step === 'whom' && <Whom draft={draft} change={change} isTask={isTask} />}
       {step === 'when' && <When draft={draft} change={change} isTask={isTask} />}
       {step === 'plan' && <PlanStep draft={draft} isTask={isTask} />}
       <div className="row spread">

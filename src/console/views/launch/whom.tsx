@@ -15,7 +15,7 @@ import { countingFilter, type Draft, isLong, LISTED_MAX, readList } from './draf
 import { FilterBuilder } from './filter-builder.tsx'
 import type { StepProps } from './what.tsx'
 
-export function Whom({ draft, change }: StepProps) {
+export function Whom({ draft, change, isTask }: StepProps & { readonly isTask: boolean }) {
   return (
     <div className="columns">
       <div className="span-8">
@@ -31,7 +31,7 @@ export function Whom({ draft, change }: StepProps) {
               value={draft.target}
               onChange={target => change({ target: target as Draft['target'] })}
             />
-            {draft.target === 'list' && <ListTarget draft={draft} change={change} />}
+            {draft.target === 'list' && <ListTarget draft={draft} change={change} isTask={isTask} />}
             {draft.target === 'tag' && (
               <TextInput
                 label="Tag"
@@ -65,7 +65,7 @@ export function Whom({ draft, change }: StepProps) {
   )
 }
 
-function ListTarget({ draft, change }: StepProps) {
+function ListTarget({ draft, change, isTask }: StepProps & { readonly isTask: boolean }) {
   const [text, setText] = useState(draft.list.join('\n'))
   const take = (next: string) => {
     setText(next)
@@ -92,7 +92,7 @@ function ListTarget({ draft, change }: StepProps) {
         </FileButton>
         <span className="quiet figure">{counted(draft.list.length, 'identifier')}</span>
       </div>
-      {isLong(draft) && (
+      {isLong(draft) && !isTask && (
         <Notice calm>
           More than {LISTED_MAX} at once: the job is made inactive, filled in parts of {LISTED_MAX}, and then activated.
         </Notice>
@@ -135,7 +135,11 @@ function Sample({ draft }: { readonly draft: Draft }) {
             <span className="tile-value">{count(total)}</span>
             <span className="tile-label">{total === 1 ? 'entity' : 'entities'}</span>
           </div>
-          {missing > 0 && <p className="warn">{counted(missing, 'identifier')} of the list are not provisioned.</p>}
+          {missing > 0 && (
+            <p className="warn">
+              {counted(missing, 'identifier')} of the list {missing === 1 ? 'is' : 'are'} not provisioned.
+            </p>
+          )}
           <ul className="sample mono">
             {rows.map(row => (
               <li key={identifierOf(row)} className="cut">

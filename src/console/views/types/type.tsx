@@ -154,7 +154,7 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
     if (schema.fault === '' && steps.fault === '') saving.mutate()
   }
   return (
-    <form className="columns" onSubmit={submit}>
+    <form className="columns" onSubmit={submit} onInput={() => saving.isSuccess && saving.reset()}>
       <div className="span-6 stack">
         <Panel title="Type">
           <div className="stack">
@@ -251,6 +251,11 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
                 <summary>The same with curl</summary>
                 <Curl ask={asked} />
               </details>
+              {saving.isSuccess && (
+                <p className="good" role="status">
+                  Saved.
+                </p>
+              )}
               <div>
                 <Button type="submit" loading={saving.isPending} disabled={schema.fault !== '' || steps.fault !== ''}>
                   {isNew ? 'Create the type' : 'Save'}

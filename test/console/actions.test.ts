@@ -1,0 +1,306 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { OperationTypeAnswer } from '../../src/contract/client/client.ts'
+import type { DeliveriesPage } from '../../src/contract/delivery.ts'
+import type { TaskView } from '../../src/contract/task.ts'
+import type { WhyView } from '../../src/contract/why.ts'
+import type { Fleet } from '../../src/simulator/fleet.ts'
+import { bringUpFleet } from '../service/fleet.ts'
+import { createJob, readJob, readOperations } from '../service/jobs.ts'
+import { notes } from '../south/parts.ts'
+import { type Console, hasBrowser, openConsole } from './browser.ts'
+
+const TYPES = '/north/v80/operationTypes/provision/organizations/drover'
+const TASKS = '/north/v80/operation/tasks'
+
+describe.skipIf(!hasBrowser)('what is done in the console', () => {
+  let at: Console
+  let fleet: Fleet
+
+  beforeAll(async () => {
+    at = await openConsole()
+    fleet = await bringUpFleet(at.house, { devices: 150, prefix: 'pump', flows: { 'http-sync': 1 } })
+    await at.house.provision('away-1')
+  })
+  afterAll(() => fleet?.stop())
+
+  const taskOf = async (id: string) => {
+    const { status, body } = await at.house.call<{ task: TaskView }>('GET', `${TASKS}/${id}`)
+    expect(status, JSON.stringify(body)).toBe(200)
+    return body.task
+  }
+
+  test('a task is made in four steps, paused, resumed and deleted', async () => {
+    const page = await at.visit('/tasks/new/what')
+    await page.getByRole('combobox', { name: 'Operation' }).fill('refresh')
+    await page.getByRole('option', { name: /REFRESH_INFO/ }).click()
+    await page.getByRole('button', { name: 'Whom' }).click()
+    await page.getByText('A list', { exact: true }).click()
+    await page.getByRole('textbox', { name: 'Devices' }).fill('pump-1, pump-2')
+    await page.getByRole('region', { name: 'Found now' }).getByText('pump-2').waitFor()
+    await page.getByRole('button', { name: 'When' }).click()
+    await page.getByLabel('Name of the task').fill('Pumps by night')
+    await page.getByLabel('At', { exact: true }).fill('03:15')
+    await page.getByLabel('Jobs at most').fill('5')
+    await page.getByRole('button', { name: 'Plan' }).click()
+    await page.getByRole('button', { name: 'Create the task on 2 devices' }).click()
+    await page.getByRole('heading', { name: 'Pumps by night' }).waitFor()
+
+    const id = decodeURIComponent(new URL(page.url()).pathname.split('/').at(-1) ?? '')
+    const made = await taskOf(id)
+    expect([made.name, made.state]).toEqual(['Pumps by night', 'ACTIVE'])
+    expect(made.schedule).toMatchObject({
+      stop: { executions: 5 },
+      repeating: { pattern: { time: expect.stringMatching(/^03:15:00/) } },
+    })
+    expect(made.job.request).toMatchObject({
+      name: 'REFRESH_INFO',
+      target: { append: { entities: ['pump-1', 'pump-2'] } },
+    })
+
+    await act(page, 'Pause')
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    expect((await taskOf(id)).state).toBe('INACTIVE')
+    await act(page, 'Resume')
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
+    expect((await taskOf(id)).state).toBe('ACTIVE')
+    await act(page, 'Delete')
+    await page.getByRole('button', { name: 'Delete' }).waitFor({ state: 'detached' })
+    expect(['ACTIVE', 'INACTIVE']).not.toContain((await taskOf(id)).state)
+  })
+
+  test('a task does not take a list longer than one request holds, and says so', async () => {
+    const page = await at.visit('/tasks/new/whom?type=REFRESH_INFO')
+    await page.getByText('A list', { exact: true }).click()
+    await page.getByRole('textbox', { name: 'Devices' }).fill(pumps(101).join('\n'))
+    await page.getByText('A task lists at most 100 devices').waitFor()
+    expect(await page.getByRole('button', { name: 'When' }).isDisabled()).toBe(true)
+  })
+
+  test('a type of the catalog is cloned under another name', async () => {
+    const page = await at.visit('/types?view=catalog')
+    await page.getByLabel('Find').fill('REBOOT_EQUIPMENT')
+    await page.getByRole('listitem').filter({ hasText: 'REBOOT_EQUIPMENT' }).getByRole('button').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('REBOOT_PUMP')
+    await dialog.getByLabel('Title').fill('Restart a pump')
+    await dialog.getByRole('button', { name: 'Clone' }).click()
+    await page.getByRole('heading', { name: 'Restart a pump', level: 1 }).waitFor()
+    await page.getByText('A clone of REBOOT_EQUIPMENT').waitFor()
+    const { status, body } = await at.house.call<OperationTypeAnswer>('GET', `${TYPES}/REBOOT_PUMP`)
+    expect([status, body.title, body.fromCatalog]).toEqual([200, 'Restart a pump', 'REBOOT_EQUIPMENT'])
+  })
+
+  test('the schema of a type is judged as it is written, with its form beside, and the service has the last word', async () => {
+    const page = await at.visit('/types/new')
+    const schema = page.getByRole('textbox', { name: 'JSON Schema of the parameters' })
+    const form = page.getByRole('region', { name: 'The form of it' })
+    const save = page.getByRole('region', { name: 'Save' }).getByRole('button')
+    await page.getByLabel('Name', { exact: false }).first().fill('SET_SPEED')
+    await schema.fill('{ "type": ')
+    await form.getByText('The schema cannot be read yet.').waitFor()
+    expect(await save.isDisabled()).toBe(true)
+
+    await schema.fill(JSON.stringify(speedUpTo(50)))
+    await form.getByLabel('Speed').fill('60')
+    await form
+      .getByText(/60 is greater than 50/)
+      .first()
+      .waitFor()
+    await form.getByLabel('Speed').fill('40')
+    await expect.poll(() => form.getByText(/is greater than 50/).count()).toBe(0)
+    await form.getByText('What would be sent').click()
+    await form.getByText('"speed": 40').waitFor()
+    await save.click()
+    await expect.poll(() => new URL(page.url()).pathname).toBe('/console/types/SET_SPEED')
+    const read = async () => (await at.house.call<OperationTypeAnswer>('GET', `${TYPES}/SET_SPEED`)).body.parameters
+    expect(await read()).toEqual(speedUpTo(50))
+
+    await schema.fill(JSON.stringify({ ...speedUpTo(70), type: 'nonsense' }))
+    await save.click()
+    await page.getByRole('region', { name: 'Save' }).getByRole('alert').waitFor()
+    expect(await read()).toEqual(speedUpTo(50))
+    await schema.fill(JSON.stringify(speedUpTo(70)))
+    await save.click()
+    await page.getByText('Saved.').waitFor()
+    expect(await read()).toEqual(speedUpTo(70))
+  })
+
+  test('a new key of a device is shown once, and is the one that the device is let in with', async () => {
+    const old = await at.house.provision('lock-1')
+    const asks = async (key: string) => (await at.house.south('lock-1', key, 'operation/pending')).status
+    expect(await asks(old)).toBe(204)
+    const page = await at.visit('/devices/lock-1')
+    const panel = page.getByRole('region', { name: 'API key' })
+    await panel.getByRole('button', { name: 'Make a new key' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Make a new key' }).click()
+    await panel.getByText('It is not shown again.').waitFor()
+    const key = (await panel.locator('pre').textContent()) ?? ''
+    expect([await asks(key), await asks(old)]).toEqual([204, 401])
+    await page.reload()
+    await panel.getByText('The service tells it only when it is made.').waitFor()
+    expect(await page.getByText(key).count()).toBe(0)
+  })
+
+  test('a delivery is repeated: the receiver hears the same once more, and the log counts it', async () => {
+    const heard = notes<string>()
+    const receiver = createServer((request, reply) => {
+      request.resume().on('end', () => {
+        reply.writeHead(204).end()
+        heard.add(String(request.headers['webhook-id']))
+      })
+    })
+    await new Promise<void>(resolve => receiver.listen(0, '127.0.0.1', resolve))
+    try {
+      const { id } = await createJob(at.house.client, {
+        name: 'REFRESH_INFO',
+        target: { append: { entities: ['pump-3'] } },
+        callback: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/told`,
+      })
+      const log = async () =>
+        (await at.house.call<DeliveriesPage | undefined>('GET', `/north/v80/deliveries?job=${id}`)).body?.deliveries ??
+        []
+      await expect.poll(async () => (await log()).filter(each => each.state === 'DELIVERED').length).toBe(2)
+      const finished = (await log()).find(each => each.event === 'jobFinished')
+      const page = await at.visit(`/deliveries?job=${id}`)
+      const row = page.getByRole('row').filter({ hasText: 'jobFinished' })
+      await row.getByRole('button', { name: 'Repeat' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('is sent to').waitFor()
+      await dialog.getByRole('button', { name: 'Repeat' }).click()
+      await dialog.waitFor({ state: 'detached' })
+      await expect.poll(async () => (await log()).find(each => each.id === finished?.id)?.attempts).toBe(2)
+      expect(heard.all.filter(each => each === finished?.id)).toHaveLength(2)
+    } finally {
+      receiver.closeAllConnections()
+      receiver.close()
+    }
+  })
+
+  test('the why panel says what holds an operation and what moves it next, as the interface does, and follows it', async () => {
+    const { id } = await createJob(at.house.client, {
+      name: 'REFRESH_INFO',
+      target: { append: { entities: ['away-1'] } },
+      schedule: { stop: { delayed: 7_200_000 } },
+      operationParameters: { timeout: 3_600_000 },
+    })
+    await expect.poll(async () => (await readJob(at.house.client, id)).report.summary.status).toBe('IN_PROGRESS')
+    const [operation] = await readOperations(at.house.client, id)
+    const why = async () =>
+      (
+        await at.house.call<WhyView>(
+          'GET',
+          `/north/v80/operation/jobs/${id}/operations/${operation?.operationId ?? ''}/why`,
+        )
+      ).body
+    const page = await at.visit(`/jobs/${id}/operations/${operation?.operationId ?? ''}`)
+    const panel = page.getByRole('region', { name: 'Why it is where it is' })
+    const saysAll = async () => {
+      const { held, next } = await why()
+      expect(next.length).toBeGreaterThan(0)
+      for (const { reason } of held) await panel.getByText(reason).first().waitFor()
+      for (const { words } of next) await panel.getByText(words).first().waitFor()
+    }
+    await saysAll()
+    expect(await panel.getByText('Resuming the job opens it').count()).toBe(0)
+    await at.house.call('PUT', `/north/v80/operation/jobs/${id}`, { job: { request: { active: false } } })
+    await panel.getByText('Resuming the job opens it').waitFor()
+    await saysAll()
+    await at.house.call('DELETE', `/north/v80/operation/jobs/${id}`)
+    await panel.waitFor({ state: 'detached' })
+  })
+
+  test('conditions are put together with a live count, and become the filter of the job', async () => {
+    const page = await at.visit('/launch/whom?type=REFRESH_INFO')
+    await page.getByText('Conditions', { exact: true }).click()
+    const found = page.getByRole('region', { name: 'Found now' }).locator('.tile-value')
+    const condition = async (number: number, field: string, operator: string, value: string) => {
+      await page.getByRole('button', { name: 'Add a condition' }).click()
+      const name = page.getByRole('combobox', { name: `Field of condition ${number}` })
+      await name.fill(field)
+      await name.press('Escape')
+      await page.getByRole('combobox', { name: `How condition ${number} compares` }).click()
+      await page.getByRole('option', { name: operator, exact: true }).click()
+      await page.getByLabel(`Value of condition ${number}`).fill(value)
+    }
+    await condition(1, 'provision.administration.tags', 'is', 'pump')
+    await expect.poll(() => found.textContent()).toBe('150')
+    await condition(2, 'provision.device.identifier', 'is one of', 'pump-4, pump-5, away-1')
+    await expect.poll(() => found.textContent()).toBe('2')
+    await page.getByText('Any of these').click()
+    await expect.poll(() => found.textContent()).toBe('151')
+    await page.getByText('All of these').click()
+    await expect.poll(() => found.textContent()).toBe('2')
+    await page.getByRole('button', { name: 'When' }).click()
+    await page.getByRole('button', { name: 'Plan' }).click()
+    await page.getByRole('button', { name: 'Launch on 2 devices' }).click()
+    await expect.poll(() => jobOf(page)).not.toBe('')
+    const operations = await readOperations(at.house.client, jobOf(page))
+    expect(operations.map(each => each.entityId).sort()).toEqual(['pump-4', 'pump-5'])
+  })
+
+  test('more than a hundred identifiers, pasted or in a file, become one job in parts', async () => {
+    const page = await at.visit('/launch/whom?type=REFRESH_INFO')
+    const found = page.getByRole('region', { name: 'Found now' })
+    await page.getByRole('textbox', { name: 'Devices' }).fill([...pumps(120), 'nobody-1', 'nobody-2'].join(', '))
+    await page.getByText('122 identifiers', { exact: true }).waitFor()
+    await found.getByText('2 identifiers of the list are not provisioned.').waitFor()
+    await expect.poll(() => found.locator('.tile-value').textContent()).toBe('120')
+
+    const text = pumps(150)
+      .map(each => `"${each}"`)
+      .join('\r\n')
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'pumps.csv', mimeType: 'text/csv', buffer: Buffer.from(text) })
+    await page.getByText('150 identifiers', { exact: true }).waitFor()
+    await expect.poll(() => found.locator('.tile-value').textContent()).toBe('150')
+    await page.getByText('filled in parts of 100').waitFor()
+    await page.getByRole('button', { name: 'When' }).click()
+    await page.getByRole('button', { name: 'Plan' }).click()
+    await page.getByLabel('Type 150 to confirm').fill('150')
+    await page.getByRole('button', { name: 'Launch on 150 devices' }).click()
+    await expect.poll(() => jobOf(page)).not.toBe('')
+    const summary = async () => (await readJob(at.house.client, jobOf(page))).report.summary
+    await expect.poll(summary).toMatchObject({ total: 150, finished: { successful: 150 } })
+    await page.locator('.page-facts').getByText('Finished', { exact: true }).waitFor()
+  })
+
+  test("times are in the viewer's zone, with UTC on hover", async () => {
+    const { status, body } = await at.house.call<{ task: TaskView }>('POST', TASKS, {
+      task: {
+        name: 'In another time',
+        schedule: { start: { date: '2099-01-15T09:30:00Z' } },
+        job: { request: { name: 'REFRESH_INFO', target: { append: { entities: ['pump-1'] } } } },
+      },
+    })
+    expect(status, JSON.stringify(body)).toBe(201)
+    const page = await at.visit(`/tasks/${body.task.id}`)
+    const first = page.getByRole('region', { name: 'Schedule' }).locator('time').first()
+    await first.hover()
+    expect(await first.textContent()).toMatch(/15 Jan.* 10:30/)
+    expect(await first.getAttribute('title')).toBe('2099-01-15 09:30:00.000 UTC')
+  })
+})
+
+/** Presses a button and confirms what its dialog says. */
+async function act(page: Page, button: string): Promise<void> {
+  await page.getByRole('button', { name: button, exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('This touches 2 devices.').waitFor()
+  await dialog.getByRole('button', { name: button, exact: true }).click()
+  await dialog.waitFor({ state: 'detached' })
+}
+
+/** The job that the page shows; empty where it shows none. */
+const jobOf = (page: Page): string => /\/jobs\/([0-9a-f]{16})$/.exec(page.url())?.[1] ?? ''
+
+const pumps = (number: number): string[] => Array.from({ length: number }, (_, index) => `pump-${index}`)
+
+const speedUpTo = (maximum: number) => ({
+  type: 'object',
+  properties: { speed: { type: 'integer', title: 'Speed', maximum } },
+  additionalProperties: false,
+})
