@@ -82,6 +82,7 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
   test('a type of the catalog is cloned under another name', async () => {
     const page = await at.visit('/types?view=catalog')
     await page.getByLabel('Find').fill('REBOOT_EQUIPMENT')
+    await page.waitForURL(/words=REBOOT_EQUIPMENT/)
     await page.getByRole('listitem').filter({ hasText: 'REBOOT_EQUIPMENT' }).getByRole('button').click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('REBOOT_PUMP')

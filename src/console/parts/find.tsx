@@ -12,14 +12,17 @@ export function Find({
   readonly value: string
   readonly onFind: (words: string) => void
 }) {
-  const find = useDebouncedCallback((words: string) => onFind(words.trim()), 300)
+  const find = useDebouncedCallback((words: string, typedAt: string) => {
+    // Who has gone on to another view meanwhile is not brought back.
+    if (location.pathname === typedAt) onFind(words.trim())
+  }, 300)
   return (
     <TextInput
       className="grow"
       label="Find"
       placeholder={what}
       defaultValue={value}
-      onChange={event => find(event.currentTarget.value)}
+      onChange={event => find(event.currentTarget.value, location.pathname)}
       size="xs"
       leftSection={<Icon name="search" size={14} />}
     />
