@@ -100,6 +100,8 @@ async function keepOpen(apply: Apply, stop: AbortSignal): Promise<void> {
       const header = lastId === undefined ? {} : { 'last-event-id': lastId }
       const asked = asking('GET /operation/events', { query: { operations: false }, header })
       const answer = await open(asked, 'text/event-stream', signal)
+      // The network may have gone between the answer and here.
+      if (stop.aborted) return
       become('live')
       if (!isFirst || lastId !== undefined) apply.caughtUp()
       pauseMs = AGAIN_MS

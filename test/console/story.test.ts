@@ -175,7 +175,12 @@ describe.skipIf(!hasBrowser)('the console', () => {
       .getByText(/^Live, as of/)
       .first()
       .waitFor()
-    await page.context().setOffline(true)
+    // The browser takes its time to believe that it is offline, and may miss being told.
+    const isOnline = async () => {
+      await page.context().setOffline(true)
+      return page.evaluate(() => navigator.onLine)
+    }
+    await expect.poll(isOnline).toBe(false)
     await page.locator('.as-of-broken').first().waitFor()
     at.forgive(/ERR_INTERNET_DISCONNECTED/)
     await at.house.call('DELETE', `/north/v80/operation/jobs/${id}`)
