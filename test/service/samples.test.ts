@@ -1,9 +1,8 @@
 /**
  * What an existing client and an existing device were once recorded saying is served as it is. The recordings are no part of this
- * repository: where they do not lie beside it, there is nothing to replay, and the test says so.
+ * repository: where they do not lie beside it, there is nothing to replay, and this file is no part of the run (`vitest.config.ts`).
  */
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,8 +12,7 @@ import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createClient } from './client.ts'
 import { ADMIN, openHouse } from './house.ts'
 import { createJob, readOperations } from './jobs.ts'
-
-const folder = process.env.DROVER_TEST_SAMPLES ?? path.resolve(import.meta.dirname, '../../../shared/samples')
+import { recordings as folder } from './recordings.ts'
 
 interface ClientLine {
   what: string
@@ -45,16 +43,11 @@ async function recorded<Line>(name: string): Promise<Line[]> {
     .map(line => JSON.parse(line))
 }
 
-if (!existsSync(folder)) {
-  process.stdout.write(`no recordings in ${folder}: nothing to replay\n`)
-  test.skip('what was recorded is served, where it lies beside this repository', () => {})
-} else {
-  describe('recordings', async () => {
-    const clientLines = await recorded<ClientLine>('client-requests.jsonl')
-    const deviceLines = await recorded<DeviceLine>('device-messages.jsonl')
-    replay(clientLines, deviceLines)
-  })
-}
+describe('recordings', async () => {
+  const clientLines = await recorded<ClientLine>('client-requests.jsonl')
+  const deviceLines = await recorded<DeviceLine>('device-messages.jsonl')
+  replay(clientLines, deviceLines)
+})
 
 /** The recording stands for a device that was there, was made, and was made with more: each is one of its own here. */
 const ownNames = new Map<string, (line: ClientLine, index: number) => string>([
