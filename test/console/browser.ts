@@ -25,6 +25,8 @@ export interface Visit {
   readonly phone?: boolean
   /** signs in beforehand, by email and password; false stays at the door */
   readonly as?: { readonly email: string; readonly password: string } | false
+  /** the address of what stands between the browser and the service, `http://127.0.0.1:…`; nothing does otherwise */
+  readonly through?: string
 }
 
 export interface Console {
@@ -55,7 +57,9 @@ export async function openConsole(variables: Record<string, string> = {}): Promi
   return {
     house,
     forgive: complaints => void forgiven.push(complaints),
-    async visit(address, { dark = false, phone = false, as = { email: ADMIN, password: house.password } } = {}) {
+    async visit(address, how = {}) {
+      const { dark = false, phone = false, through = house.url } = how
+      const { as = { email: ADMIN, password: house.password } } = how
       const context = await browser.newContext({
         viewport: phone ? { width: 390, height: 844 } : { width: 1440, height: 900 },
         deviceScaleFactor: 1,
@@ -75,10 +79,10 @@ export async function openConsole(variables: Record<string, string> = {}): Promi
       page.on('pageerror', error => faults.push(String(error.stack ?? error)))
       page.on('request', request => {
         const to = new URL(request.url())
-        if (to.origin !== house.url && to.protocol !== 'blob:') faults.push(`a request went to ${to.href}`)
+        if (to.origin !== through && to.protocol !== 'blob:') faults.push(`a request went to ${to.href}`)
       })
       if (as !== false) await signInBeforehand(context, house, as)
-      await page.goto(`${house.url}/console${address}`)
+      await page.goto(`${through}/console${address}`)
       return page
     },
   }
@@ -128,8 +132,9 @@ async function signInBeforehand(
 
 const axeSource = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What axe finds against WCAG 2.2 AA on a page, in words; nothing is good. */
+/** What axe finds against WCAG 2.2 AA on a page once it has come to rest, in words; nothing is good. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
+  await atRest(page)
   await page.evaluate(await axeSource)
   const violations = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } }
@@ -144,4 +149,12 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.slice(0, 5).map(node => `${id} (${help}): ${node.target.join(' ')} ${node.failureSummary ?? ''}`),
   )
+}
+
+/** Waits until no colour, place or size of the page is on its way to another; what moves for ever does not count. */
+function atRest(page: Page): Promise<void> {
+  return page.evaluate(async () => {
+    const moving = () => document.getAnimations().filter(each => each.effect?.getComputedTiming().endTime !== Infinity)
+    for (let now = moving(); now.length > 0; now = moving()) await Promise.allSettled(now.map(each => each.finished))
+  })
 }

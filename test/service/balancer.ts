@@ -15,8 +15,8 @@ export interface Balancer {
   close(): void
 }
 
-/** Balances over the ports on loopback. The caller closes it. */
-export async function openBalancer(ports: readonly number[]): Promise<Balancer> {
+/** Balances over the ports on loopback, on a port of its own or on `at`. The caller closes it. */
+export async function openBalancer(ports: readonly number[], at = 0): Promise<Balancer> {
   const sockets = new Set<Socket>()
   let turn = 0
 
@@ -45,7 +45,7 @@ export async function openBalancer(ports: readonly number[]): Promise<Balancer> 
     keep(client).on('error', () => {})
     join(client, ports.length)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', 4_096, resolve))
+  await new Promise<void>(resolve => server.listen(at, '127.0.0.1', 4_096, resolve))
   const { port } = server.address() as AddressInfo
 
   function cut(): number {
