@@ -1,6 +1,6 @@
 /**
- * How often something may be tried: a few times at once, then at a steady pace, each key for itself, in bounded memory. It knows
- * neither what is tried nor what time it is.
+ * How often something may be tried: a few times at once, then at a steady pace, each key for itself. A key is known by the instant at
+ * which it will be rested; the further off, the more was tried. Who keeps that instant is not its business.
  */
 
 export interface ThrottleRule {
@@ -8,40 +8,27 @@ export interface ThrottleRule {
   readonly burst: number
   /** after these, one more comes back each time this passes */
   readonly everyMs: number
-  /** keys remembered; beyond it the one untouched for longest is forgotten */
-  readonly keysMax: number
 }
 
-export interface Throttle {
-  /** Takes one try of a key; answers 0, or the milliseconds until there is one. */
-  take(key: string, now: number): number
-  /** Gives one try back: it was no failure. */
-  giveBack(key: string): void
+/** The instant, epoch ms, at which a key will be rested that is tried now. */
+export function restedAfterTry(rule: ThrottleRule, restedAt: number, now: number): number {
+  return Math.max(restedAt, now) + rule.everyMs
 }
 
-/** A key is known by the instant at which it will be rested; the further off, the more was tried. */
-export function createThrottle({ burst, everyMs, keysMax }: ThrottleRule): Throttle {
-  const restedAt = new Map<string, number>()
+/** 0 where a key may be tried now, else the milliseconds until it may. */
+export function waitBeforeTry(rule: ThrottleRule, restedAt: number, now: number): number {
+  return Math.max(0, restedAfterTry(rule, restedAt, now) - now - rule.burst * rule.everyMs)
+}
 
-  function remember(key: string, at: number): void {
-    restedAt.delete(key)
-    restedAt.set(key, at)
-    if (restedAt.size <= keysMax) return
-    const [oldest] = restedAt.keys()
-    if (oldest !== undefined) restedAt.delete(oldest)
-  }
-
-  return {
-    take(key, now) {
-      const next = Math.max(restedAt.get(key) ?? now, now) + everyMs
-      const waitMs = next - now - burst * everyMs
-      if (waitMs > 0) return waitMs
-      remember(key, next)
-      return 0
-    },
-    giveBack(key) {
-      const at = restedAt.get(key)
-      if (at !== undefined) remember(key, at - everyMs)
-    },
-  }
+/** The network of an address: of IPv6 its first 64 bits, since whoever has one address of them has them all. */
+export function networkOf(address: string): string {
+  if (!address.includes(':') || address.includes('.')) return address
+  const [head = '', tail] = address.replace(/%.*$/, '').toLowerCase().split('::')
+  const groups = head === '' ? [] : head.split(':')
+  const ending = tail ? tail.split(':') : []
+  const between = tail === undefined ? 0 : Math.max(0, 8 - groups.length - ending.length)
+  return [...groups, ...Array<string>(between).fill('0'), ...ending]
+    .slice(0, 4)
+    .map(group => group.replace(/^0+(?=.)/, ''))
+    .join(':')
 }

@@ -3,9 +3,9 @@
  */
 import type { Caller } from '../domain/caller.ts'
 import { DroverError } from '../domain/errors.ts'
-import { createThrottle } from '../domain/throttle.ts'
 import type { Database } from '../store/database.ts'
 import { readUser, readUserByKey, type StoredUser } from '../store/users.ts'
+import { createLoginBudget } from './login-budget.ts'
 import type { Passwords } from './passwords.ts'
 import type { Seal } from './secret.ts'
 import type { Tokens } from './tokens.ts'
@@ -46,8 +46,6 @@ interface Known {
   readonly passwordMark: string
 }
 
-const accountRule = { burst: 10, everyMs: 15_000, keysMax: 10_000 }
-const addressRule = { burst: 50, everyMs: 2_000, keysMax: 10_000 }
 /** How long a process may take a user for what it was: a request costs no statement, a removal takes effect soon. */
 const keptMs = 1_000
 const keptMax = 10_000
@@ -59,8 +57,7 @@ export function callerOf({ email, organization, organizationName, profile, docum
 }
 
 export function createAccess({ database, now, seal, tokens, passwords, onForget }: AccessParts): Access {
-  const accounts = createThrottle(accountRule)
-  const addresses = createThrottle(addressRule)
+  const budget = createLoginBudget(database, seal, now)
   const kept = new Map<string, { readonly known: Known | undefined; readonly until: number }>()
   let generation = 0
 
@@ -78,30 +75,9 @@ export function createAccess({ database, now, seal, tokens, passwords, onForget 
     return known
   }
 
-  /** Runs a check of a password; each failure counts against the account and the address. */
-  async function throttled(email: string, address: string, check: () => Promise<boolean>): Promise<boolean> {
-    const at = now().getTime()
-    const account = email.toLowerCase()
-    const addressWaitMs = addresses.take(address, at)
-    const accountWaitMs = addressWaitMs > 0 ? 0 : accounts.take(account, at)
-    if (accountWaitMs > 0) addresses.giveBack(address)
-    const waitMs = addressWaitMs || accountWaitMs
-    if (waitMs > 0) throw new DroverError('tooMany', [{ name: 'email' }], 'Too many failed logins.', waitMs)
-    let failed = false
-    try {
-      failed = !(await check())
-      return !failed
-    } finally {
-      if (!failed) {
-        accounts.giveBack(account)
-        addresses.giveBack(address)
-      }
-    }
-  }
-
   async function proves(email: string, password: string, address: string): Promise<StoredUser> {
     let user: StoredUser | undefined
-    const proven = await throttled(email, address, async () => {
+    const proven = await budget.spend(email, address, async () => {
       user = await readUser(database, email)
       return passwords.matches(user?.passwordHash, password)
     })

@@ -8,6 +8,7 @@ import { forgetDeliveries } from '../store/deliveries.ts'
 import { forgetFiledMessages } from '../store/filed-messages.ts'
 import { forgetIdempotent } from '../store/idempotency.ts'
 import { CHANGES_KEPT_MS, forgetJobChanges } from '../store/job-changes.ts'
+import { forgetRestedLogins } from '../store/login-budget.ts'
 import { addMonth, mayDoChores, partitionedMonths } from '../store/months.ts'
 import { letGoBefore } from './retention.ts'
 
@@ -48,6 +49,7 @@ export function createHousekeeping(
       if (!(await mayDoChores(tx))) return false
       await forgetJobChanges(tx, before(CHANGES_KEPT_MS))
       await forgetIdempotent(tx, before(KEYS_KEPT_MS))
+      await forgetRestedLogins(tx, now)
       await forgetFiledMessages(tx, before(MESSAGES_KEPT_MS))
       await forgetDeliveries(tx, before(deliveryRetentionMs), DELIVERIES_PER_CHUNK)
       return true
