@@ -22,6 +22,11 @@ export type JobStatus = (typeof JOB_STATUSES)[number]
 /** Statuses that nothing leaves. */
 export const FINAL_JOB_STATUSES = ['FINISHED', 'FINISHED_WITH_ERRORS', 'CANCELLED', 'TIMEOUT_CANCELLED'] as const
 
+const CANCELLING: readonly JobStatus[] = ['CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE']
+
+/** Whether a job is being cancelled: nothing leads its operations back to PENDING. */
+export const isCancelling = (status: JobStatus): boolean => CANCELLING.includes(status)
+
 /** What can happen to a job, named before the table is read. */
 export const JOB_EVENTS = [
   'activateLater',
@@ -68,8 +73,6 @@ const row = (
     to: to === 'same' ? status : to,
     effects,
   }))
-
-const CANCELLING: readonly JobStatus[] = ['CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE']
 
 /** The lifecycle. `refused` is answered to the client as a refused transition. */
 export const JOB_LIFECYCLE: readonly JobRow[] = [

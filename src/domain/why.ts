@@ -18,7 +18,7 @@ import {
   withSender,
 } from './gates.ts'
 import type { Instant } from './instants.ts'
-import type { JobEvent, JobStatus } from './job.ts'
+import { isCancelling, type JobEvent, type JobStatus } from './job.ts'
 import { type Launching, placeReachedAt } from './launching.ts'
 import type { OperationEvent, OperationPhase } from './operation.ts'
 import { nameObservation, type OperationRules, type OperationState } from './operation-event.ts'
@@ -110,7 +110,7 @@ function closedUntil(gates: readonly Gate[]): Instant | null {
 }
 
 function stateOf({ phase, attempt, everLaunched, job }: HeldOperation): OperationState {
-  return { phase, attempt, everLaunched, jobClosing: job.status.startsWith('CANCELLING') }
+  return { phase, attempt, everLaunched, jobClosing: isCancelling(job.status) }
 }
 
 function postponed(view: HeldOperation): boolean {
@@ -129,7 +129,7 @@ function nextOfPhase(view: HeldOperation, held: readonly Gate[], now: Instant): 
   const { phase, job, place } = view
   const opening = held.some(({ gate }) => gate === 'notActive' || gate === 'paused' || gate === 'jobCancelling')
   const ofJob = opening ? JOB_MOVES[job.status] : undefined
-  if (ofJob && job.status.startsWith('CANCELLING')) return [ofJob]
+  if (ofJob && isCancelling(job.status)) return [ofJob]
   switch (phase) {
     case 'PENDING':
     case 'BETWEEN_ATTEMPTS':
@@ -212,6 +212,6 @@ function deadline(view: HeldOperation): NextMove[] {
 
 /** What ends it whatever holds it. */
 function ends({ job }: HeldOperation): NextMove[] {
-  if (job.stopAt === null || job.status.startsWith('CANCELLING') || job.status === 'IDLE') return []
+  if (job.stopAt === null || isCancelling(job.status) || job.status === 'IDLE') return []
   return [move('stopReached', 'The stop of the job cancels what is still open then.', job.stopAt)]
 }

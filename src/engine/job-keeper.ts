@@ -34,21 +34,27 @@ export function createJobKeeping(parts: JobKeeperParts): (now: Date, signal: Abo
     job.unresolved.length > 0 ||
     (job.task !== null && (await isMissed(tx, job, now)))
 
-  async function move(tx: Transaction, number: bigint, ranked: Ranked | undefined, now: Date): Promise<void> {
+  /** Moves a job; answers whether there is something new for others, or left to do. */
+  async function move(tx: Transaction, number: bigint, ranked: Ranked | undefined, now: Date): Promise<boolean> {
     const job = ranked ? await lockRanked(tx, number, ranked) : (await lockFreeJobs(tx, [number]))[0]
-    if (!job) return
+    if (!job) return ranked !== undefined
+    let moved = false
     if (job.status === 'SCHEDULED' && !(await isLeft(tx, job, now))) {
       await start(tx, job, notices, now, ranked?.places)
+      moved = true
     }
     // A stop that passed in an outage closes what has only just started.
     if ((job.status === 'IN_PROGRESS' || job.status === 'PAUSED') && job.stopAt && job.stopAt <= now) {
       await beginCancel(tx, job, 'stopReached')
+      moved = true
     }
     if (job.status === 'IN_PROGRESS' && job.wakeAt && job.wakeAt <= now) {
       await wakeJob(tx, job, now)
       await updateJob(tx, job)
+      moved = true
     }
     await settling.settle(tx, [number], now)
+    return moved
   }
 
   return async (now, signal) => {
@@ -57,10 +63,11 @@ export function createJobKeeping(parts: JobKeeperParts): (now: Date, signal: Abo
       const ranked = await rankAhead(database, job, (tx, stored) => isLeft(tx, stored, now), START_MS)
       // Another node is at it.
       if (ranked === null) return
-      await database.transaction(tx => move(tx, job, ranked, now), { statementTimeoutMs: START_MS })
-      onCommit()
+      const moved = await database.transaction(tx => move(tx, job, ranked, now), { statementTimeoutMs: START_MS })
+      if (moved) onCommit()
     })
-    return due.length === JOBS_PER_TURN ? now : await nextJobDueAt(database)
+    // What was due and is in other hands is looked at again once they have moved it.
+    return due.length >= JOBS_PER_TURN ? now : await nextJobDueAt(database, now)
   }
 }
 

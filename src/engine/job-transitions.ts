@@ -119,14 +119,20 @@ export async function spreadOverdue(tx: Transaction, job: StoredJob, now: Date):
   job.overdueMs = spreadLeft(job.spreadMs, launching.launchAt, window, now.getTime())
 }
 
-/** Closes a job for good: its operations are cancelled from here on. */
+/**
+ * Closes a job for good: its operations are cancelled from here on. Answers whether they are to be: a repeat changes nothing, whatever
+ * the job is being cancelled for.
+ */
 export async function beginCancel(
   tx: Transaction,
   job: StoredJob,
   event: Extract<JobEvent, 'userCancel' | 'stopReached'>,
-): Promise<void> {
-  job.status = decideOrRefuse(job, event).to
+): Promise<boolean> {
+  const { to, effects } = decideOrRefuse(job, event)
+  if (!effects.includes('cancelOperations')) return false
+  job.status = to
   if (job.launchAt) await holdLaunchGate(tx)
   job.unresolved = []
   await updateJob(tx, job)
+  return true
 }

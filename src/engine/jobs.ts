@@ -182,8 +182,7 @@ export function createJobs(parts: JobsParts): Jobs {
     const at = now()
     await database.transaction(async tx => {
       const job = await locked(tx, caller, number)
-      if (job.status.startsWith('CANCELLING')) return
-      await beginCancel(tx, job, 'userCancel')
+      if (!(await beginCancel(tx, job, 'userCancel'))) return
       const counters = (await readCounters(tx, [number])).get(number)!
       const launched = counters.pending_execution + counters.waiting_for_connection + counters.started
       if (launched === 0 && counters.scheduled <= parts.cancelAtOnceMax) {

@@ -3,8 +3,10 @@
  * and writes one net row per operation and one net delta per job, guarded by what was read. Refuses to know where a happening
  * came from.
  */
+
 import { openCounter } from '../domain/counters.ts'
 import type { OperationKey } from '../domain/identity.ts'
+import { isCancelling } from '../domain/job.ts'
 import { FIRST_PLACE } from '../domain/launching.ts'
 import type { OperationRules } from '../domain/operation-event.ts'
 import { enqueueReady } from '../store/claims.ts'
@@ -231,7 +233,7 @@ const lateOf = ({ status, result, counter, steps, messages, description }: Ended
 })
 
 function openDraft(row: OperationRow, job: JobRules): OperationDraft {
-  return new OperationDraft(row, operationRules(job), job.status.startsWith('CANCELLING'))
+  return new OperationDraft(row, operationRules(job), isCancelling(job.status))
 }
 
 function operationRules(job: JobRules): OperationRules {

@@ -95,7 +95,7 @@ export function createTargetResolving(
       }
       onCommit()
     })
-    return jobs.length === JOBS_PER_TURN ? now : await nextUnresolvedAt(database, now)
+    return jobs.length >= JOBS_PER_TURN ? now : await nextUnresolvedAt(database, now)
   }
 }
 

@@ -9,40 +9,54 @@ import { statement } from './statement.ts'
 
 const due = statement<{ job: bigint }, [Date, number]>(
   'jobs_due',
-  `select job from job
-    where status = 'SCHEDULED' and unresolved = '[]' and start_at <= $1
-       or status in ('IN_PROGRESS', 'PAUSED') and stop_at <= $1
-       or status = 'IN_PROGRESS' and wake_at <= $1
-    order by job limit $2`,
+  `with starting as (
+     select job from job where status = 'SCHEDULED' and unresolved = '[]' and start_at <= $1
+      order by start_at, job limit $2 for no key update skip locked
+   ), stopping as (
+     select job from job where status in ('IN_PROGRESS', 'PAUSED') and stop_at <= $1
+      order by stop_at, job limit $2 for no key update skip locked
+   ), opening as (
+     select job from job where status = 'IN_PROGRESS' and wake_at <= $1
+      order by wake_at, job limit $2 for no key update skip locked
+   )
+   select job from starting union select job from stopping union select job from opening order by job`,
 )
 
-/** Jobs whose start, stop or next opening has come. */
+/** Jobs whose start, stop or next opening has come, at most `limit` of each kind; those that somebody holds now are left to him. */
 export async function dueJobs(db: Queryable, now: Date, limit: number): Promise<bigint[]> {
   return (await db.run(due, [now, limit])).map(row => row.job)
 }
 
-const nextDue = statement<{ dueAt: Date | null }, []>(
+const nextDue = statement<{ dueAt: Date | null }, [Date]>(
   'jobs_next_due',
-  `select least(min(start_at) filter (where status = 'SCHEDULED' and unresolved = '[]'),
-                min(stop_at) filter (where status in ('IN_PROGRESS', 'PAUSED')),
-                min(wake_at) filter (where status = 'IN_PROGRESS')) as "dueAt"
-     from job where status in ('SCHEDULED', 'IN_PROGRESS', 'PAUSED')`,
+  `select least((select min(start_at) from job where status = 'SCHEDULED' and unresolved = '[]' and start_at > $1),
+                (select min(stop_at) from job where status in ('IN_PROGRESS', 'PAUSED') and stop_at > $1),
+                (select min(wake_at) from job where status = 'IN_PROGRESS' and wake_at > $1)) as "dueAt"`,
 )
 
-/** When the next job starts, stops or opens, or null. */
-export async function nextJobDueAt(db: Queryable): Promise<Date | null> {
-  return (await db.run(nextDue, []))[0]?.dueAt ?? null
+/** When, after an instant, the next job starts, stops or opens, or null. */
+export async function nextJobDueAt(db: Queryable, now: Date): Promise<Date | null> {
+  return (await db.run(nextDue, [now]))[0]?.dueAt ?? null
 }
 
 const unresolved = statement<{ job: bigint }, [Date, number, number]>(
   'jobs_unresolved',
-  `select job from job
-    where status in ('IDLE', 'SCHEDULED') and unresolved <> '[]' and resolve_failures < $2
-      and (task is null or status = 'SCHEDULED' and start_at <= $1)
-    order by job limit $3`,
+  `with asked as (
+     select job from job
+      where status in ('IDLE', 'SCHEDULED') and unresolved <> '[]' and task is null and resolve_failures < $2
+      order by resolve_failures, job limit $3 for no key update skip locked
+   ), starting as (
+     select job from job
+      where status = 'SCHEDULED' and unresolved <> '[]' and task is not null and start_at <= $1 and resolve_failures < $2
+      order by start_at, job limit $3 for no key update skip locked
+   )
+   select job from asked union all select job from starting order by job`,
 )
 
-/** Jobs whose target is to be resolved now, and has not failed so often: a task's only when it starts. */
+/**
+ * Jobs whose target is to be resolved now, and has not failed so often: a task's only when it starts. At most `limit` of tasks and as
+ * many others; those that somebody holds now are left to him, and never hide the ones behind them.
+ */
 export async function unresolvedJobs(
   db: Queryable,
   now: Date,

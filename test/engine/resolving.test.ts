@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { DroverError } from '../../src/domain/errors.ts'
 import { createTargetResolving, type TargetResolverParts } from '../../src/engine/target-resolver.ts'
+import { lockJobs } from '../../src/store/jobs.ts'
 import { sql } from '../../src/store/statement.ts'
 import { createTestDatabase } from '../database.ts'
 import { ids, silent, summaryOfJob } from './scenario.ts'
@@ -91,6 +92,25 @@ describe('the target of a large fleet', () => {
     expect(at.other.told.map(({ kind }) => kind)).toEqual(['finished'])
     expect([...at.bench.sent, ...at.other.sent]).toEqual([])
   })
+})
+
+test('targets that another node holds do not keep the ones behind them waiting, nor this node without a pause', async () => {
+  await using at = await stand(3)
+  const created: bigint[] = []
+  for (let i = 0; i < 25; i += 1) created.push((await at.create()).job)
+  const [held, free] = [created.slice(0, 20), created.slice(20)]
+  const resolved = async () =>
+    (await at.database.query<{ job: bigint }>(sql`select job from job where unresolved = '[]' order by job`)).map(
+      ({ job }) => job,
+    )
+  await at.database.transaction(async tx => {
+    await lockJobs(tx, held)
+    expect(await at.resolve()).toBeNull()
+    expect(await resolved()).toEqual(free)
+  })
+  // Whoever held them is gone: as many as a turn takes are at once looked at again.
+  expect(await at.resolve()).toEqual(at.bench.clock.now())
+  expect(await resolved()).toEqual(created)
 })
 
 describe('a target that cannot be resolved', () => {
