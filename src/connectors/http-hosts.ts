@@ -61,7 +61,7 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
     addresses,
     exchangesMax = 4096,
     exchangesPerHostMax = 256,
-    waitingPerHostMax = 256,
+    waitingPerHostMax = 1000,
     waitMs = 1000,
     sendMs = 2000,
     bodyMs = 30_000,

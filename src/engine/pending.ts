@@ -24,6 +24,8 @@ import { type Applied, applyHappenings } from './operation-transitions.ts'
 
 /** A held call looks again this often: nobody wakes it when a window opens, a job is resumed or a hand-out was in vain. */
 const LOOK_AGAIN_MS = 5_000
+/** Made once: without a reason of its own, each wake-up would make an error with its stack. */
+const ROUSED = new Error('roused')
 
 export interface Pending {
   /**
@@ -91,45 +93,43 @@ export function createPending(parts: PendingParts): Pending {
   ): Promise<OperationRequest | undefined> {
     const until = clock.now().getTime() + waitMs
     for (;;) {
+      const sleeping = new AbortController()
+      const rouse = () => sleeping.abort(ROUSED)
       // Listening comes before looking: what arrives in between is not missed.
-      const listening = new AbortController()
-      const woken = nextWake(device.entity, AbortSignal.any([signal, listening.signal]))
-      const request = await takeNow({ device, signal })
-      if (request || signal.aborted || clock.now().getTime() >= until) {
-        listening.abort()
-        return request
+      const listenNoMore = listen(device.entity, rouse)
+      signal.addEventListener('abort', rouse)
+      try {
+        const request = await takeNow({ device, signal })
+        const now = clock.now().getTime()
+        if (request || signal.aborted || now >= until) return request
+        await clock.sleepUntil(new Date(Math.min(until, now + LOOK_AGAIN_MS)), sleeping.signal)
+        if (signal.aborted) return undefined
+      } finally {
+        signal.removeEventListener('abort', rouse)
+        listenNoMore()
       }
-      const lookAt = Math.min(until, clock.now().getTime() + LOOK_AGAIN_MS)
-      const timedOut = clock.sleepUntil(new Date(lookAt), AbortSignal.any([signal, listening.signal]))
-      await Promise.race([woken, timedOut])
-      listening.abort()
-      if (signal.aborted) return undefined
     }
   }
 
-  function nextWake(entity: bigint, signal: AbortSignal): Promise<void> {
-    return new Promise(resolve => {
-      const wakers = held.get(entity) ?? new Set()
-      held.set(entity, wakers)
-      const done = () => {
-        wakers.delete(done)
-        if (wakers.size === 0 && held.get(entity) === wakers) held.delete(entity)
-        resolve()
-      }
-      wakers.add(done)
-      signal.addEventListener('abort', done, { once: true })
-    })
+  /** Answers how to end it. */
+  function listen(entity: bigint, rouse: () => void): () => void {
+    const wakers = held.get(entity) ?? new Set()
+    held.set(entity, wakers.add(rouse))
+    return () => {
+      wakers.delete(rouse)
+      if (wakers.size === 0 && held.get(entity) === wakers) held.delete(entity)
+    }
   }
 
   function wake(devices: readonly { readonly entity: bigint }[]): void {
-    for (const { entity } of devices) for (const waker of [...(held.get(entity) ?? [])]) waker()
+    for (const { entity } of devices) for (const rouse of held.get(entity) ?? []) rouse()
   }
 
   return {
     take,
     wake,
     wakeAll() {
-      for (const wakers of [...held.values()]) for (const waker of [...wakers]) waker()
+      for (const wakers of held.values()) for (const rouse of wakers) rouse()
     },
   }
 }

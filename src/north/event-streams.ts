@@ -115,7 +115,10 @@ function openStream(
   const unsent = () => body.readableLength + reply.raw.writableLength
 
   function drop(reason: string): void {
-    request.log.info({ organization: request.caller.organization, reason }, 'a live stream was dropped')
+    request.log.info(
+      { reqId: request.id, organization: request.caller.organization, reason },
+      'a live stream was dropped',
+    )
     finish()
     reply.raw.destroy()
     body.destroy()

@@ -52,7 +52,7 @@ export interface FleetOptions extends Behaviour {
   pullWaitS: number
   /** Pull devices that ask at the same time; the others take turns. */
   pullConcurrency: number
-  /** Connections over which responses are posted. */
+  /** Connections over which responses are posted at the same time: each device would have its own. */
   postConnections: number
   /** How long a device tries to deliver a response to a service that is away. */
   deliverForMs: number
@@ -82,7 +82,7 @@ export const FLEET_DEFAULTS: Omit<FleetOptions, 'apiKey'> = {
   parts: 2,
   pullWaitS: 20,
   pullConcurrency: 5000,
-  postConnections: 64,
+  postConnections: 1000,
   deliverForMs: 15 * 60_000,
   readyWithinMs: 120_000,
   remember: 200_000,

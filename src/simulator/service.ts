@@ -2,7 +2,7 @@
  * The device interface of the service as a device sees it over HTTP: post a response until it is taken, ask for the next operation.
  * Connections are kept alive and shared by the whole fleet.
  */
-import { type Dispatcher, Pool } from 'undici'
+import { Client, type Dispatcher } from 'undici'
 import { type DeviceRequest, type DeviceResponseMessage, readDeviceRequest } from '../contract/device.ts'
 import { pendingPath, responsePath } from '../contract/device-addresses.ts'
 import { parseJson } from '../contract/reading.ts'
@@ -33,7 +33,7 @@ const RETRY_FIRST_MS = 200
 const RETRY_LONGEST_MS = 10_000
 const BODY_BYTES_MAX = 1_000_000
 
-/** Opens the pools; no connection is made before it is needed. */
+/** Makes ready; no connection is made before it is needed. */
 export function openService(
   options: Pick<
     FleetOptions,
@@ -44,8 +44,8 @@ export function openService(
   const { origin, pathname } = new URL(options.url)
   const base = pathname.replace(/\/$/, '')
   const headers = { 'x-apikey': options.apiKey, 'content-type': 'application/json' }
-  const posting = openPool(origin, options.postConnections, ANSWER_TIMEOUT_MS)
-  const pulling = openPool(origin, options.pullConcurrency, options.pullWaitS * 1000 + ANSWER_TIMEOUT_MS)
+  const posting = openConnections(origin, options.postConnections, ANSWER_TIMEOUT_MS)
+  const pulling = openConnections(origin, options.pullConcurrency, options.pullWaitS * 1000 + ANSWER_TIMEOUT_MS)
   const random = randomOf(options.seed, 'service')
 
   return {
@@ -58,7 +58,7 @@ export function openService(
       }
       const giveUpAt = performance.now() + options.deliverForMs
       for (let pauseMs = RETRY_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, RETRY_LONGEST_MS)) {
-        const { statusCode, retryMs } = await call(posting, request)
+        const { statusCode, retryMs } = await posting.call(request)
         if (statusCode >= 200 && statusCode < 300) return 'delivered'
         if (isFinalRefusal(statusCode)) return 'refused'
         if (performance.now() > giveUpAt) return 'undelivered'
@@ -72,7 +72,7 @@ export function openService(
         path: `${base}${pendingPath(deviceId, waitS)}`,
         headers,
       }
-      const { statusCode, retryMs, text } = await call(pulling, request)
+      const { statusCode, retryMs, text } = await pulling.call(request)
       if (statusCode === 204) return { what: 'nothing' }
       if (statusCode !== 200)
         return { what: isFinalRefusal(statusCode) ? 'refused' : 'away', ...(retryMs === undefined ? {} : { retryMs }) }
@@ -82,7 +82,7 @@ export function openService(
     },
 
     async close() {
-      await Promise.all([posting.destroy(), pulling.destroy()])
+      await Promise.all([posting.close(), pulling.close()])
     },
   }
 }
@@ -94,22 +94,52 @@ interface Answer {
   text: string
 }
 
-function openPool(origin: string, connections: number, headersTimeout: number): Pool {
-  return new Pool(origin, {
-    connections,
-    headersTimeout,
-    bodyTimeout: ANSWER_TIMEOUT_MS,
-    connect: { timeout: ANSWER_TIMEOUT_MS },
-  })
+interface Connections {
+  call(request: Dispatcher.DispatchOptions): Promise<Answer>
+  close(): Promise<unknown>
 }
 
-/** One exchange, without the streams that `Pool.request` makes for each: a fleet makes tens of thousands in a few seconds. */
-function call(pool: Pool, request: Dispatcher.DispatchOptions): Promise<Answer> {
+/**
+ * At most so many connections, one exchange at a time on each. undici's own pool looks through all of them for a free one at each
+ * request: with thousands that cost more than the requests.
+ */
+function openConnections(origin: string, most: number, headersTimeout: number): Connections {
+  const all: Client[] = []
+  const free: Client[] = []
+  const waiting: ((client: Client) => void)[] = []
+
+  function open(): Client {
+    const client = new Client(origin, {
+      headersTimeout,
+      bodyTimeout: ANSWER_TIMEOUT_MS,
+      connect: { timeout: ANSWER_TIMEOUT_MS },
+    })
+    all.push(client)
+    return client
+  }
+
+  const take = () => free.pop() ?? (all.length < most ? open() : new Promise<Client>(resolve => waiting.push(resolve)))
+
+  return {
+    async call(request) {
+      const client = await take()
+      const answer = await exchange(client, request)
+      const next = waiting.shift()
+      if (next) next(client)
+      else free.push(client)
+      return answer
+    },
+    close: () => Promise.all(all.map(client => client.destroy())),
+  }
+}
+
+/** One exchange, without the streams that `Client.request` makes for each: a fleet makes tens of thousands in a few seconds. */
+function exchange(client: Client, request: Dispatcher.DispatchOptions): Promise<Answer> {
   return new Promise(resolve => {
     const answer: Answer = { statusCode: 0, text: '' }
     const chunks: Buffer[] = []
     let bytes = 0
-    pool.dispatch(request, {
+    client.dispatch(request, {
       // Its presence tells undici which of its two handler interfaces this is.
       onRequestStart() {},
       onResponseStart(_, statusCode, headers) {
