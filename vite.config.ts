@@ -63,6 +63,8 @@ export default defineConfig({
   plugins: [withoutTheirValidator(), withoutInlineStyles(), compressed()],
   // The content security policy takes nothing inline: no script, no style, no image as data.
   build: {
+    // A part whose style was lost on the way would be drawn without: there is one, with the page.
+    cssCodeSplit: false,
     outDir: out,
     emptyOutDir: true,
     assetsInlineLimit: 0,

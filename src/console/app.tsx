@@ -1,27 +1,29 @@
 /** Which view stands at which address, and who may see any: one line per view, each loaded when it is first shown. */
 import { lazy, type ReactNode, Suspense } from 'react'
-import { Route, Router, Switch } from 'wouter'
+import { Route, Router, Switch, useLocation } from 'wouter'
 import type { Permission } from '../contract/words.ts'
+import { Bounded } from './parts/bounded.tsx'
 import { Page } from './parts/page.tsx'
-import { Empty, Loading } from './parts/states.tsx'
+import { Empty, Failed, Loading } from './parts/states.tsx'
+import { persistent } from './persistent.ts'
 import { useMay, useSession } from './session.ts'
 import { Shell } from './shell.tsx'
 import { SignIn } from './views/sign-in.tsx'
 
-const OverviewView = lazy(() => import('./views/overview.tsx'))
-const TasksView = lazy(() => import('./views/tasks/tasks.tsx'))
-const TaskView = lazy(() => import('./views/tasks/task.tsx'))
-const TypesView = lazy(() => import('./views/types/types.tsx'))
-const TypeView = lazy(() => import('./views/types/type.tsx'))
-const DevicesView = lazy(() => import('./views/devices/devices.tsx'))
-const DeviceView = lazy(() => import('./views/devices/device.tsx'))
-const DeliveriesView = lazy(() => import('./views/deliveries.tsx'))
-const AuditView = lazy(() => import('./views/audit.tsx'))
-const UsersView = lazy(() => import('./views/users.tsx'))
-const AccountView = lazy(() => import('./views/account.tsx'))
-const JobsView = lazy(() => import('./views/jobs.tsx'))
-const LaunchView = lazy(() => import('./views/launch/launch.tsx'))
-const JobView = lazy(() => import('./views/job/job.tsx'))
+const OverviewView = lazy(persistent(() => import('./views/overview.tsx')))
+const TasksView = lazy(persistent(() => import('./views/tasks/tasks.tsx')))
+const TaskView = lazy(persistent(() => import('./views/tasks/task.tsx')))
+const TypesView = lazy(persistent(() => import('./views/types/types.tsx')))
+const TypeView = lazy(persistent(() => import('./views/types/type.tsx')))
+const DevicesView = lazy(persistent(() => import('./views/devices/devices.tsx')))
+const DeviceView = lazy(persistent(() => import('./views/devices/device.tsx')))
+const DeliveriesView = lazy(persistent(() => import('./views/deliveries.tsx')))
+const AuditView = lazy(persistent(() => import('./views/audit.tsx')))
+const UsersView = lazy(persistent(() => import('./views/users.tsx')))
+const AccountView = lazy(persistent(() => import('./views/account.tsx')))
+const JobsView = lazy(persistent(() => import('./views/jobs.tsx')))
+const LaunchView = lazy(persistent(() => import('./views/launch/launch.tsx')))
+const JobView = lazy(persistent(() => import('./views/job/job.tsx')))
 
 /** A view that some profiles may not use: its address then tells so. */
 function Allowed({ needs, children }: { readonly needs: Permission; readonly children: ReactNode }) {
@@ -29,6 +31,24 @@ function Allowed({ needs, children }: { readonly needs: Permission; readonly chi
   return (
     <Page title="Not for this profile">
       <Empty>The profile you are signed in with may not do this.</Empty>
+    </Page>
+  )
+}
+
+/** The view of the present address: a fault of one ends with it. */
+function View({ children }: { readonly children: ReactNode }) {
+  const [location] = useLocation()
+  return (
+    <Bounded of={location} otherwise={error => <Broken error={error} />}>
+      <Suspense fallback={<Loading what="the view" />}>{children}</Suspense>
+    </Bounded>
+  )
+}
+
+function Broken({ error }: { readonly error: unknown }) {
+  return (
+    <Page title="This view cannot be shown">
+      <Failed error={error} retry={() => window.location.reload()} />
     </Page>
   )
 }
@@ -41,7 +61,7 @@ export function App() {
   return (
     <Router base="/console">
       <Shell session={session}>
-        <Suspense fallback={<Loading what="the view" />}>
+        <View>
           <Switch>
             <Route path="/" component={OverviewView} />
             <Route path="/launch/:step?">
@@ -81,7 +101,7 @@ export function App() {
               </Page>
             </Route>
           </Switch>
-        </Suspense>
+        </View>
       </Shell>
     </Router>
   )

@@ -10,12 +10,13 @@ import { Page, Panel } from '../parts/page.tsx'
 import { StackedBar } from '../parts/stacked-bar.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { Status } from '../parts/status.tsx'
+import { persistent } from '../persistent.ts'
 import { asking } from '../request.ts'
 import { useSession } from '../session.ts'
 import { useSeconds } from '../stream.ts'
 import { sharesOf, unsuccessful } from '../words.ts'
 
-const Chart = lazy(() => import('../parts/chart.tsx'))
+const Chart = lazy(persistent(() => import('../parts/chart.tsx')))
 
 const NEWEST = { sort: { parameters: [{ name: 'jobs.id', type: 'DESCENDING' as const }] } }
 const STATUS = 'jobs.report.summary.status'

@@ -5,11 +5,12 @@ import { useAsked } from '../../live.ts'
 import { CurlButton } from '../../parts/curl.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Empty, Failed, Loading } from '../../parts/states.tsx'
+import { persistent } from '../../persistent.ts'
 import { asking } from '../../request.ts'
 import { isFinal } from '../../words.ts'
 
-const Chart = lazy(() => import('../../parts/chart.tsx'))
-const ChartKey = lazy(() => import('../../parts/chart.tsx').then(module => ({ default: module.ChartKey })))
+const Chart = lazy(persistent(() => import('../../parts/chart.tsx')))
+const ChartKey = lazy(persistent(() => import('../../parts/chart.tsx').then(module => ({ default: module.ChartKey }))))
 
 /** It reads the whole job, so it is asked seldom. */
 const EVERY_MS = 10_000

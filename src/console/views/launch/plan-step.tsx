@@ -12,13 +12,14 @@ import { Icon } from '../../parts/icons.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Failed, Loading } from '../../parts/states.tsx'
+import { persistent } from '../../persistent.ts'
 import { type Ask, asking } from '../../request.ts'
 import { warningWords } from '../job/job-facts.tsx'
 import { type Draft, plannedRequestOf, requestOf, resourceTypeOf, taskScheduleOf } from './draft.ts'
 import { makeJob } from './making.ts'
 
-const Chart = lazy(() => import('../../parts/chart.tsx'))
-const ChartKey = lazy(() => import('../../parts/chart.tsx').then(module => ({ default: module.ChartKey })))
+const Chart = lazy(persistent(() => import('../../parts/chart.tsx')))
+const ChartKey = lazy(persistent(() => import('../../parts/chart.tsx').then(module => ({ default: module.ChartKey }))))
 
 export function planOf(draft: Draft): Ask<PlanView> {
   return asking('POST /operation/jobs/plan', {

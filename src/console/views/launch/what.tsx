@@ -6,11 +6,12 @@ import { mayExecute } from '../../../contract/words.ts'
 import { useAsked } from '../../live.ts'
 import { Panel } from '../../parts/page.tsx'
 import { Failed, Loading } from '../../parts/states.tsx'
+import { persistent } from '../../persistent.ts'
 import { asking } from '../../request.ts'
 import { useSession } from '../../session.ts'
 import type { Draft } from './draft.ts'
 
-const SchemaForm = lazy(() => import('../../parts/schema-form.tsx'))
+const SchemaForm = lazy(persistent(() => import('../../parts/schema-form.tsx')))
 
 export interface StepProps {
   readonly draft: Draft

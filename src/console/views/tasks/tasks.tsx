@@ -16,12 +16,13 @@ import { anywhere, useSearchRows } from '../../parts/search-rows.ts'
 import { Empty, Loading } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
+import { persistent } from '../../persistent.ts'
 import { asking } from '../../request.ts'
 import { useMay } from '../../session.ts'
 import { readable } from '../../words.ts'
 import { repeatWords } from './schedule-words.ts'
 
-const Calendar = lazy(() => import('./calendar.tsx'))
+const Calendar = lazy(persistent(() => import('./calendar.tsx')))
 
 const COLUMNS: readonly Column<TaskView>[] = [
   {

@@ -14,10 +14,11 @@ import { Icon } from '../../parts/icons.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Page, Panel } from '../../parts/page.tsx'
 import { Failed, Loading } from '../../parts/states.tsx'
+import { persistent } from '../../persistent.ts'
 import { ask, asking } from '../../request.ts'
 import { useMay, useSession } from '../../session.ts'
 
-const SchemaForm = lazy(() => import('../../parts/schema-form.tsx'))
+const SchemaForm = lazy(persistent(() => import('../../parts/schema-form.tsx')))
 
 const NEW: OperationTypeAnswer = {
   name: '',
