@@ -18,6 +18,7 @@ import { armTimers, type Timer } from '../store/operation-timers.ts'
 import {
   endOperations,
   keyText,
+  lockOperations,
   type OperationRow,
   readOpenOperations,
   updateOperations,
@@ -84,14 +85,20 @@ export async function applyHappenings(
   const batch: Batch = { jobs, now, answers: new Array(happenings.length), written: [], ended: [] }
   for (let round = 0; queues.size > 0; round += 1) {
     if (round === ROUNDS_MAX) throw new Error(`${queues.size} operations kept moving for ${ROUNDS_MAX} rounds`)
-    await applyRound(tx, queues, batch, round === 0 ? known : {})
+    await applyRound(tx, queues, batch, round === 0 ? known : null)
   }
   return batch
 }
 
-async function applyRound(tx: Transaction, queues: Map<string, Queue>, batch: Batch, known: Known): Promise<void> {
+/** `known` is null where the operations come again. */
+async function applyRound(
+  tx: Transaction,
+  queues: Map<string, Queue>,
+  batch: Batch,
+  known: Known | null,
+): Promise<void> {
   const { jobs, now, answers } = batch
-  const { drafts, recalled, ended } = await openDrafts(tx, queues, jobs, known)
+  const { drafts, recalled, ended } = await openDrafts(tx, queues, jobs, known ?? {})
   const done = new Map<string, number>()
   const undecided = new Set<string>()
   for (const [text, queue] of queues) {
@@ -117,7 +124,7 @@ async function applyRound(tx: Transaction, queues: Map<string, Queue>, batch: Ba
     done.set(text, count)
   }
 
-  const refused = await write(tx, drafts, ended, batch)
+  const refused = await write(tx, drafts, ended, batch, known === null)
   for (const [text, count] of done) {
     if (undecided.has(text) || refused.has(text)) continue
     const queue = queues.get(text)!
@@ -160,14 +167,22 @@ async function write(
   drafts: ReadonlyMap<string, OperationDraft>,
   late: ReadonlyMap<string, EndedDraft>,
   { jobs, now, written, ended }: Batch,
+  again: boolean,
 ): Promise<ReadonlySet<string>> {
-  const changed = [...drafts].filter(([, draft]) => draft.changed)
+  const changed = [...drafts].filter(([, draft]) => draft.changed).sort(inLockOrder)
   const kept = changed.filter(([, draft]) => !draft.end)
   const ends = changed.filter(([, draft]) => draft.end)
-  const answeredLate = [...late].filter(([, draft]) => draft.changed)
+  const answeredLate = [...late].filter(([, draft]) => draft.changed).sort(inLockOrder)
   const refused = new Set([...changed, ...answeredLate].map(([text]) => text))
   const deltas = new CounterDeltas()
 
+  // One statement planned by key meets its rows in this order; a second one, or what was refused and comes again, begins anew.
+  if (again || (kept.length > 0 && ends.length > 0)) {
+    await lockOperations(
+      tx,
+      changed.map(([, { row }]) => row),
+    )
+  }
   const live: OperationDraft[] = []
   const changes = kept.map(([, { before, row }]) => ({ before, after: row }))
   for (const place of await updateOperations(tx, changes)) {
@@ -231,6 +246,15 @@ const lateOf = ({ status, result, counter, steps, messages, description }: Ended
   messages,
   description,
 })
+
+type Keyed = readonly [string, { readonly row: OperationKey }]
+
+/** The order in which everybody locks operations: two batches in different orders would wait for each other. */
+function inLockOrder([, { row: a }]: Keyed, [, { row: b }]: Keyed): number {
+  if (a.job !== b.job) return a.job < b.job ? -1 : 1
+  if (a.partition !== b.partition) return a.partition - b.partition
+  return a.entity < b.entity ? -1 : 1
+}
 
 function openDraft(row: OperationRow, job: JobRules): OperationDraft {
   return new OperationDraft(row, operationRules(job), isCancelling(job.status))

@@ -75,6 +75,19 @@ export function readOpenOperations(db: Queryable, keys: readonly OperationKey[])
   return keys.length === 0 ? Promise.resolve([]) : db.run(readOpen, keyArrays(keys))
 }
 
+const lock = statement<unknown, [bigint[], number[], bigint[]]>(
+  'operations_lock',
+  `select from operation o
+     join unnest($1::bigint[], $2::smallint[], $3::bigint[]) as k(job, partition, entity)
+       on o.job = k.job and o.partition = k.partition and o.entity = k.entity
+    order by o.job, o.partition, o.entity for no key update of o`,
+)
+
+/** Locks the open ones among the keys for the transaction, in the order in which everybody does. */
+export async function lockOperations(db: Queryable, keys: readonly OperationKey[]): Promise<void> {
+  if (keys.length > 1) await db.run(lock, keyArrays(keys))
+}
+
 /** An open operation as it is to be, with what it was read as. */
 export interface OperationChange {
   readonly before: OperationRow

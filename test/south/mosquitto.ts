@@ -57,7 +57,6 @@ export async function createMosquitto(program: string, rules = openToAll): Promi
     const ended = once(running, 'exit')
     running.kill(signal)
     await ended
-    running = undefined
   }
 
   return {
@@ -67,13 +66,19 @@ export async function createMosquitto(program: string, rules = openToAll): Promi
       running = started
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       let told = ''
-      started.stderr.on('data', chunk => {
+      const listen = (chunk: Buffer) => {
         told += chunk
         if (told.includes(' running')) resolve()
-      })
+      }
+      started.stderr.on('data', listen)
       started.once('error', reject)
-      started.once('exit', () => reject(new Error(`Mosquitto did not start: ${told}`)))
+      started.once('exit', () => {
+        if (running === started) running = undefined
+        reject(new Error(`Mosquitto did not start: ${told}`))
+      })
       await promise
+      // It goes on telling of every message: that is read away, and not kept.
+      started.stderr.off('data', listen).resume()
     },
     kill,
     async remove() {
