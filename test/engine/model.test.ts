@@ -7,7 +7,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../database.ts'
 import { holdEnd, holdInvariants } from './model-invariants.ts'
-import { createWorld, DEATH_STATEMENTS, type World } from './model-world.ts'
+import { DEATH_STATEMENTS } from './model-processes.ts'
+import { createWorld, type World } from './model-world.ts'
 
 const { DROVER_MODEL_SEED, DROVER_MODEL_PATH, DROVER_MODEL_RUNS, DROVER_MODEL_MS } = process.env
 const seed = Number(DROVER_MODEL_SEED ?? Math.floor(Math.random() * 2 ** 31))

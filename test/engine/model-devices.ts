@@ -1,0 +1,180 @@
+/**
+ * The devices of the model test: they behave as chance says, and what they say or connectors report of them is on its way for a while.
+ * It counts who got what. Refuses to know jobs, and who of the processes lives.
+ */
+import type { OperationRequest, SendReport } from '../../src/engine/connector.ts'
+import type { VirtualClock } from '../virtual-clock.ts'
+import type { Chance } from './model-chance.ts'
+import type { Flow } from './model-ground.ts'
+import { answered } from './scenario.ts'
+import type { Workbench } from './workbench.ts'
+
+const FINAL_WORDS = ['SUCCESSFUL', 'PARTIAL_SUCCESS', 'ERROR_PROCESSING', 'ERROR_IN_PARAM', 'CANCELLED', 'OWN_WORD']
+
+/** A message of a device on its way to the service. */
+export interface Letter {
+  readonly dueAt: number
+  readonly job: bigint
+  readonly device: string
+  readonly resultCode?: string
+  readonly step?: string
+}
+
+/** What a connector is going to report of a request that is in flight; lost with its process. */
+interface Flight {
+  readonly dueAt: number
+  readonly by: Workbench
+  readonly report: () => void
+}
+
+export interface ModelDevicesParts {
+  readonly clock: VirtualClock
+  readonly chance: Chance
+  readonly flows: ReadonlyMap<string, Flow>
+  /** deaths and standstills of processes so far */
+  readonly losses: () => number
+  readonly breach: (what: string) => void
+}
+
+export type ModelDevices = ReturnType<typeof createModelDevices>
+
+export function createModelDevices({ clock, chance, flows, losses, breach }: ModelDevicesParts) {
+  const connected = new Map<string, { connection: string; by: Workbench }>()
+  const requests = new Map<string, number>()
+  const repeats = new Map<string, number>()
+  const excused = new Set<string>()
+  let flights: Flight[] = []
+  const mailbox: Letter[] = []
+  let connections = 0
+  let calm = false
+
+  /** The same launch goes out again only after a loss: a death, a reconnect, or a connector that did not send it. */
+  function countLaunch({ id, launchedAt, device }: OperationRequest): number {
+    const launch = `${id}@${launchedAt}`
+    const times = (repeats.get(launch) ?? 0) + 1
+    repeats.set(launch, times)
+    if (times > 1 && losses() === 0 && !excused.has(launch) && !excused.has(device.deviceId)) {
+      breach(`${launch} left ${times} times without a loss`)
+    }
+    return countRequest(id)
+  }
+
+  function countRequest(id: string): number {
+    const seen = (requests.get(id) ?? 0) + 1
+    requests.set(id, seen)
+    return seen
+  }
+
+  /** Reports as a connector makes them: at once, or while the request is in flight, later ones never before earlier ones. */
+  function inFlight(by: Workbench, { id, launchedAt }: OperationRequest, report: (report: SendReport) => void) {
+    const about = [id, launchedAt, requests.get(id) ?? 0]
+    if (calm || chance('slow', ...about) < 0.6) return report
+    let dueAt = clock.now().getTime()
+    return (each: SendReport) => {
+      // Whether a request has left is known within two seconds; its exchange may be held open for long.
+      const longestMs = each.seen === 'answered' ? 60_000 : 2_000
+      dueAt += Math.floor(chance('flight', each.seen, ...about) ** 2 * longestMs)
+      flights.push({ dueAt, by, report: () => report(each) })
+    }
+  }
+
+  /** Why a request does not reach its device; now and then, while not everybody behaves. */
+  function refusalOf({ id, device }: OperationRequest, seen: number, mqtt: boolean): SendReport | undefined {
+    if (mqtt && !connected.has(device.deviceId)) return { seen: 'away' }
+    const odds = calm ? 1 : chance('receive', id, seen)
+    if (odds < 0.05) return { seen: 'notSent' }
+    if (mqtt) return undefined
+    if (odds < 0.1) return { seen: 'unreachable', description: 'refused' }
+    if (odds < 0.15) return { seen: 'deviceFailed', description: '503' }
+    return odds < 0.18 ? { seen: 'deviceRefused', description: '404' } : undefined
+  }
+
+  const wordFor = (...about: (string | number)[]) =>
+    FINAL_WORDS[Math.floor(chance('word', ...about) * FINAL_WORDS.length)]!
+
+  /** What a device does with a request: says nothing, or acknowledges, says parts and its end, late, twice or in disorder. */
+  function perform({ key, device, id }: OperationRequest, seen: number): void {
+    if (!calm && chance('silent', id, seen) < 0.2) return
+    const resultCode = calm ? 'SUCCESSFUL' : wordFor(id, seen)
+    const pace = (about: string) => Math.floor(chance(about, id, seen) ** 3 * (calm ? 1_000 : 90_000))
+    const words = [{}, { step: 'DOWNLOAD' }, { step: 'INSTALL' }, { resultCode, step: 'RESTART' }]
+    words.forEach((word, i) => {
+      if (i < 3 && chance('skip', id, seen, i) < 0.4) return
+      const times = !calm && chance('twice', id, seen, i) < 0.2 ? 2 : 1
+      for (let time = 0; time < times; time += 1) {
+        const dueAt = clock.now().getTime() + pace(`pace ${i} ${time}`)
+        mailbox.push({ dueAt, job: key.job, device: device.deviceId, ...word })
+      }
+    })
+  }
+
+  /** Takes out of a list, for good, what is wanted of it by now. */
+  function takeDue<T extends { readonly dueAt: number }>(all: T[], isWanted: (each: T) => boolean = () => true): T[] {
+    const due = all.filter(each => each.dueAt <= clock.now().getTime() && isWanted(each))
+    for (const each of due) all.splice(all.indexOf(each), 1)
+    return due.sort((a, b) => a.dueAt - b.dueAt)
+  }
+
+  return {
+    /** A request that a process sends. */
+    receive(by: Workbench, request: OperationRequest, reportNow: (report: SendReport) => void): void {
+      const report = inFlight(by, request, reportNow)
+      const { deviceId } = request.device
+      const seen = countLaunch(request)
+      const mqtt = flows.get(deviceId) === 'mqtt'
+      const refusal = refusalOf(request, seen, mqtt)
+      report(refusal ?? { seen: 'sent' })
+      if (refusal) {
+        if (refusal.seen === 'notSent' || refusal.seen === 'away') excused.add(`${request.id}@${request.launchedAt}`)
+        return
+      }
+      if (!mqtt && chance('at once', request.id, seen) < 0.3) {
+        report(answered(request, calm ? 'SUCCESSFUL' : wordFor(request.id, seen)))
+      } else perform(request, seen)
+    },
+    /** A request that a device was given because it asked. */
+    taken: (request: OperationRequest) => perform(request, countRequest(request.id)),
+    /** Makes the reports that have arrived at processes that go on. */
+    land(goesOn: (by: Workbench) => boolean): void {
+      for (const { report } of takeDue(flights, ({ by }) => goesOn(by))) report()
+    },
+    /** The messages that have arrived. */
+    letters: () => takeDue(mailbox),
+    /** What nobody answered is sent again, as devices do. */
+    sendAgain: (letter: Letter) => mailbox.push({ ...letter, dueAt: clock.now().getTime() + 1_000 }),
+    /** What was in flight at a process and who was connected to it is lost with it. */
+    loseProcess(bench: Workbench): void {
+      flights = flights.filter(({ by }) => by !== bench)
+      for (const [device, { by }] of connected) if (by === bench) connected.delete(device)
+    },
+    /** A device over MQTT and the connection that it is about to make. */
+    nextConnection(index: number): { readonly device: string; readonly connection: string } | undefined {
+      const mqtt = [...flows.keys()].filter(id => flows.get(id) === 'mqtt')
+      const device = mqtt[index % Math.max(1, mqtt.length)]
+      if (device === undefined) return undefined
+      connections += 1
+      excused.add(device)
+      return { device, connection: `c${connections}` }
+    },
+    connect: (device: string, connection: string, by: Workbench) => connected.set(device, { connection, by }),
+    /** One that was connected and is not any more. */
+    disconnect(index: number): { readonly device: string; readonly connection: string } | undefined {
+      const [device, held] = [...connected][index % Math.max(1, connected.size)] ?? []
+      if (device === undefined || held === undefined) return undefined
+      connected.delete(device)
+      return { device, connection: held.connection }
+    },
+    pulling(index: number): string | undefined {
+      const pulling = [...flows.keys()].filter(id => flows.get(id) === 'pull')
+      return pulling[index % Math.max(1, pulling.length)]
+    },
+    /** From here on they do as they are told. */
+    calm(): void {
+      calm = true
+    },
+    figures: () => ({
+      requests: requests.size,
+      sentAgain: [...repeats.values()].filter(times => times > 1).length,
+    }),
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * The two processes of the model test, on one database: they may die at named statements and are then replaced, or stand still while
+ * the other goes on. Refuses to know what they are asked to do.
+ */
+import type { OperationRequest, SendReport } from '../../src/engine/connector.ts'
+import type { Database } from '../../src/store/database.ts'
+import { sql } from '../../src/store/statement.ts'
+import type { VirtualClock } from '../virtual-clock.ts'
+import type { DeathPoint } from './mortal-database.ts'
+import { createWorkbench, type Workbench } from './workbench.ts'
+
+/** The statements at whose commits processes die. */
+export const DEATH_STATEMENTS = [
+  'jobs_insert',
+  'jobs_update',
+  'targets_add_listed',
+  'targets_rank_by_hash',
+  'claims_claim',
+  'claims_take_slots',
+  'operations_update',
+  'operations_end',
+  'operations_upsert_detail',
+  'operation_timers_arm',
+  'operation_timers_take',
+  'operation_cancels_end_of_job',
+  'operation_waking_wake',
+  'ended_operations_answer_late',
+  'counters_take_deltas',
+  'presence_record',
+  'nodes_beat',
+] as const
+
+export interface ModelProcessesParts {
+  readonly database: Database
+  readonly clock: VirtualClock
+  /** which of so many is asked next */
+  readonly choose: (count: number) => number
+  readonly receive: (by: Workbench, request: OperationRequest, report: (report: SendReport) => void) => void
+  /** told when a process has died */
+  readonly onDeath: (bench: Workbench) => void
+}
+
+export type ModelProcesses = Awaited<ReturnType<typeof createModelProcesses>>
+
+/** Starts both; they tell of jobs in a table `told`. */
+export async function createModelProcesses({ database, clock, choose, receive, onDeath }: ModelProcessesParts) {
+  await database.executeSql(
+    'create table told (place int generated always as identity, job bigint not null, kind text not null)',
+  )
+  const standing = new Set<Workbench>()
+  let nodes = 0
+  let deaths = 0
+  let standstills = 0
+
+  async function start(): Promise<Workbench> {
+    nodes += 1
+    const bench = await createWorkbench(database, {
+      node: nodes,
+      cancelAtOnceMax: 5,
+      clock,
+      tell: async (tx, kind, told) => {
+        for (const { job } of told) await tx.query(sql`insert into told (job, kind) values (${job}, ${kind})`)
+      },
+    })
+    bench.device = (request, report) => receive(bench, request, report)
+    bench.capacity = 7
+    return bench
+  }
+
+  const benches: Workbench[] = [await start(), await start()]
+  const awake = () => benches.filter(bench => !standing.has(bench))
+  const living = () => awake()[choose(awake().length)]!
+
+  async function buryTheDead(): Promise<void> {
+    for (const [i, bench] of benches.entries()) {
+      if (!bench.database.isDead()) continue
+      await bench.abandon()
+      deaths += 1
+      standing.delete(bench)
+      onDeath(bench)
+      benches[i] = await start()
+    }
+  }
+
+  return {
+    first: benches[0]!,
+    awake,
+    living,
+    isStanding: (bench: Workbench) => standing.has(bench),
+    losses: () => deaths + standstills,
+    figures: () => ({ deaths, standstills }),
+    /** Runs all loops; processes may die in the middle of it, and what they were doing is then done by whoever comes. */
+    async settle(): Promise<number | null> {
+      const nexts = await Promise.all(awake().map(bench => bench.settle().catch(() => clock.now())))
+      await buryTheDead()
+      return nexts.reduce<number | null>((a, next) => (next && (a === null || +next < a) ? +next : a), null)
+    },
+    async beat(): Promise<void> {
+      for (const bench of awake()) await bench.beat()
+    },
+    /** A client's command: unanswered where its process died under it, refused where the lifecycle says so. Answers whether it was obeyed. */
+    async command(work: (bench: Workbench) => Promise<unknown>): Promise<boolean> {
+      try {
+        await work(living())
+        return true
+      } catch (error) {
+        if ((error as Error).name !== 'ProcessDied' && (error as Error).name !== 'DroverError') throw error
+        return false
+      } finally {
+        await buryTheDead()
+      }
+    },
+    /** One stands still while something happens; then it goes on as if nothing had been. */
+    async standStill(index: number, meanwhile: () => Promise<unknown>): Promise<void> {
+      const bench = benches[index % benches.length]!
+      standing.add(bench)
+      standstills += 1
+      await meanwhile()
+      standing.delete(bench)
+    },
+    /** Now, or at a point to come. */
+    async kill(index: number, point: DeathPoint | null): Promise<void> {
+      const bench = benches[index % benches.length]!
+      if (point) return bench.database.dieAt(point)
+      bench.database.die()
+      await buryTheDead()
+    },
+    /** Takes back the deaths that are still to come. */
+    spare(): void {
+      for (const bench of benches) bench.database.dieAt(null)
+    },
+  }
+}
