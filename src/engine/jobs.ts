@@ -54,6 +54,8 @@ export interface Jobs {
   cancel(caller: Caller, job: bigint): Promise<JobRow>
 }
 
+/** A list finds its entities by key, however large the fleet and whatever the job holds already. */
+const BY_KEY = { byKey: true }
 const IDEMPOTENCY_MS = 24 * 3_600_000
 
 export function createJobs(parts: JobsParts): Jobs {
@@ -82,7 +84,7 @@ export function createJobs(parts: JobsParts): Jobs {
       await store(tx, newJob(number, caller, request, null, at), request.active, type, at)
       if (trace !== undefined) await keepJobTrace(tx, number, trace)
       return number
-    })
+    }, BY_KEY)
     onCommit()
     return await read(caller.organization, stored)
   }
@@ -122,7 +124,7 @@ export function createJobs(parts: JobsParts): Jobs {
       if (active === true) await switchOn(tx, job, at)
       if (activates && trace !== undefined) await keepJobTrace(tx, number, trace)
       if (active === false) await pause(tx, job)
-    })
+    }, BY_KEY)
     onCommit()
     return await read(caller.organization, number)
   }

@@ -25,36 +25,33 @@ const addListed = statement<
   [bigint, number, readonly string[], number[], readonly string[], readonly string[]]
 >(
   'targets_add_listed',
-  `with asked as (
-     select a.identifier, a.partition from unnest($3::text[], $4::smallint[]) as a(identifier, partition)
-   ), found as (
+  // Neither what was asked nor what is added is joined with the found: planned for a few, that takes the square of a long list.
+  `with found as (
      select a.identifier, e.partition, e.entity,
-            e.resource_type = any($5::text[])
-              and (cardinality($6::text[]) = 0 or coalesce(e.model = any($6::text[]), false)) as allowed
-       from asked a join entity e on e.partition = a.partition and e.organization = $2 and e.identifier = a.identifier
+            case when not (e.resource_type = any($5::text[])
+                           and (cardinality($6::text[]) = 0 or coalesce(e.model = any($6::text[]), false))) then 'notAllowed'
+                 when o.entity is not null then 'duplicated' else 'added' end as verdict
+       from unnest($3::text[], $4::smallint[]) as a(identifier, partition)
+       join entity e on e.partition = a.partition and e.organization = $2 and e.identifier = a.identifier
+       left join operation o on o.job = $1 and o.partition = e.partition and o.entity = e.entity
    ), added as (
      insert into operation (job, partition, entity)
-     select $1, partition, entity from found where allowed order by partition, entity
-     on conflict do nothing returning partition, entity
+     select $1, partition, entity from found where verdict = 'added' order by partition, entity
+     on conflict do nothing
    )
-   select a.identifier, f.partition, f.entity,
-          case when f.entity is null then 'notProvisioned' when not f.allowed then 'notAllowed'
-               when n.entity is null then 'duplicated' else 'added' end as verdict
-     from asked a
-     left join found f on f.identifier = a.identifier
-     left join added n on n.partition = f.partition and n.entity = f.entity`,
+   select identifier, partition, entity, verdict from found`,
 )
 
-/** Adds listed entities to a job. `identifiers` are distinct; each comes back with its verdict. */
-export function addListedOperations(
+/** Adds listed entities to a locked job. `identifiers` are distinct; each comes back with its verdict. */
+export async function addListedOperations(
   db: Queryable,
   job: bigint,
   organization: number,
   identifiers: readonly { readonly identifier: string; readonly partition: number }[],
   applicable: Applicability,
 ): Promise<Judged[]> {
-  if (identifiers.length === 0) return Promise.resolve([])
-  return db.run(addListed, [
+  if (identifiers.length === 0) return []
+  const found = await db.run(addListed, [
     job,
     organization,
     identifiers.map(each => each.identifier),
@@ -62,6 +59,9 @@ export function addListedOperations(
     applicable.resourceTypes,
     applicable.models,
   ])
+  const verdicts = new Map(found.map(each => [each.identifier, each]))
+  const unknown = { partition: null, entity: null, verdict: 'notProvisioned' as const }
+  return identifiers.map(({ identifier }) => verdicts.get(identifier) ?? { identifier, ...unknown })
 }
 
 const removeListed = statement<{ count: number }, [bigint, number, readonly string[], number[]]>(

@@ -27,25 +27,6 @@ async function dispatching(capacity: number) {
   return { bench, database, create, turn, close }
 }
 
-test('a job of one beside a job of 5,000 is sent in the first turn', async () => {
-  const { create, turn, close } = await dispatching(100)
-  const large = await create('large', 5_000)
-  const small = await create('small', 1)
-  const counts = await turn()
-  expect(counts.get(small)).toBe(1)
-  expect(counts.get(large)).toBe(99)
-  await close()
-})
-
-test('a job of one beside a paused job of 5,000 is sent at once, and nothing of the paused one', async () => {
-  const { bench, create, turn, close } = await dispatching(100)
-  const large = await create('large', 5_000)
-  await bench.jobs.change(bench.caller, large, { active: false })
-  const small = await create('small', 1)
-  expect(await turn()).toEqual(new Map([[small, 1]]))
-  await close()
-})
-
 test('with one free slot at a time, every job has its turn', async () => {
   const { create, turn, close } = await dispatching(1)
   const all = [await create('a', 50), await create('b', 50), await create('c', 1)]
