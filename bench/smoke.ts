@@ -1,13 +1,14 @@
 /**
  * `npm run bench:smoke`: whether a change has made the product twice as slow. What is compared is processor time, which a busy machine
- * stretches less than the clock, and always as a multiple of what the same machine needs for the bare row changes in the same run. Ends
- * with 1 where a multiple is past its bound, which half the speed is well past.
+ * stretches far less than the clock, and always as a multiple of what the same machine needs for the bare row changes in the same run.
+ * Time that is spent waiting is not seen. Others on the machine can only add to a multiple: one run within the bounds is enough, and
+ * it ends with 1 where several, one after the other, are all past one of them, as half the speed is.
  */
 import { devices } from './devices.ts'
-import { type Figures, type Measurement, median, openSession, shown } from './figures.ts'
+import { type Figures, type Measurement, openSession, shown } from './figures.ts'
 import { lifecycle } from './lifecycle.ts'
 
-const RUNS = 3
+const RUNS_MAX = 4
 const OPERATIONS = 10_000
 const DEVICES = 1_000
 const PACE = 2_000
@@ -15,18 +16,10 @@ const PACE = 2_000
 /** Multiples of the limit's processor time per operation: what they were when they were set, and so much they may be. */
 const USUAL = { engine: 4, mqtt: 11 }
 const WORSE = 1.6
+const NAMES = Object.keys(USUAL) as (keyof typeof USUAL)[]
 
 const cost = (figures: Figures, names: readonly string[]) => names.reduce((sum, name) => sum + figures[name]!, 0)
 
-const engine: number[] = []
-const mqtt: number[] = []
-for (let run = 0; run < RUNS; run += 1) {
-  const lives = await once(lifecycle(OPERATIONS))
-  const limit = lives['limit, database CPU ms per operation']!
-  engine.push(cost(lives, ['engine, CPU ms per operation', 'database, CPU ms per operation']) / limit)
-  const told = await once(devices('smoke', 'mqtt', PACE, DEVICES))
-  mqtt.push(cost(told, ['service, CPU ms per operation', 'database, CPU ms per operation']) / limit)
-}
 async function once(measurement: Measurement): Promise<Figures> {
   const session = await openSession(measurement)
   try {
@@ -36,13 +29,26 @@ async function once(measurement: Measurement): Promise<Figures> {
   }
 }
 
-let slow = 0
-for (const [name, values] of Object.entries({ engine, mqtt }) as [keyof typeof USUAL, number[]][]) {
-  const bound = USUAL[name] * WORSE
-  const is = median(values)
-  if (is > bound) slow += 1
-  process.stdout.write(
-    `${name}: ${shown(is)} times the limit's processor time (${values.map(shown).join(', ')}), at most ${shown(bound)}: ${is > bound ? 'too slow' : 'good'}\n`,
-  )
+async function measure(): Promise<Record<keyof typeof USUAL, number>> {
+  const lives = await once(lifecycle(OPERATIONS))
+  const told = await once(devices('smoke', 'mqtt', PACE, DEVICES))
+  const limit = lives['limit, database CPU ms per operation']!
+  return {
+    engine: cost(lives, ['engine, CPU ms per operation', 'database, CPU ms per operation']) / limit,
+    mqtt: cost(told, ['service, CPU ms per operation', 'database, CPU ms per operation']) / limit,
+  }
 }
-process.exitCode = slow === 0 ? 0 : 1
+
+const slow = new Set(NAMES)
+for (let run = 1; run <= RUNS_MAX && slow.size > 0; run += 1) {
+  const multiples = await measure()
+  for (const name of NAMES) {
+    const bound = USUAL[name] * WORSE
+    const good = multiples[name] <= bound
+    if (good) slow.delete(name)
+    process.stdout.write(
+      `${name}: ${shown(multiples[name])} times the limit's processor time, at most ${shown(bound)}: ${good ? 'good' : `too slow in run ${run} of ${RUNS_MAX}`}\n`,
+    )
+  }
+}
+process.exitCode = slow.size === 0 ? 0 : 1

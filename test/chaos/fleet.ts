@@ -7,7 +7,7 @@ import type { FleetEvent } from '../../src/simulator/device-run.ts'
 import { openFleet } from '../../src/simulator/fleet.ts'
 import type { FleetRequest } from '../../src/simulator/options.ts'
 
-/** What happened at a device, as short as it goes over a pipe: what, device, operation, when, kind, what became of it. */
+/** What happened at a device, as short as it goes over a pipe: what, device, operation, when, kind, what became of it, how long that took. */
 export type ToldEvent = [
   FleetEvent['what'],
   string,
@@ -15,6 +15,7 @@ export type ToldEvent = [
   number,
   FleetEvent['kind'] | null,
   FleetEvent['delivery'] | null,
+  number,
 ]
 
 const TELL_EVERY_MS = 100
@@ -25,8 +26,8 @@ function tell(line: Record<string, unknown>): void {
   process.stdout.write(`${JSON.stringify(line)}\n`)
 }
 
-function note({ what, deviceId, operationId, at, kind, delivery }: FleetEvent): void {
-  untold.push([what, deviceId, operationId, at, kind ?? null, delivery ?? null])
+function note({ what, deviceId, operationId, at, kind, delivery, tookMs }: FleetEvent): void {
+  untold.push([what, deviceId, operationId, at, kind ?? null, delivery ?? null, tookMs ?? 0])
 }
 
 function tellEvents(): void {

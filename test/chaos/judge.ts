@@ -10,6 +10,7 @@ import { countersOf, recount } from '../service/jobs.ts'
 import type { StubbornClient } from './client.ts'
 import type { DoneFault } from './faults.ts'
 import type { Lag } from './lag.ts'
+import { clock, judgeTurns, readEvents, type Seen, type Turn, turnOf } from './seen.ts'
 import type { Story } from './stories.ts'
 import { REDELIVERY_MS, type World } from './world.ts'
 
@@ -24,14 +25,6 @@ const UNREAD_MS = 4_000
 const UNSAVED_MS = 3_000
 /** How far a fault reaches beyond its end: a lost sender is noticed, a session found dead, work given back. */
 const AFTERMATH_MS = 20_000
-
-interface Seen {
-  readonly device: string
-  readonly receivedAt: number[]
-  executions: number
-  /** when final answers were taken, over a way on which that is said after the commit */
-  readonly takenAt: number[]
-}
 
 export interface Judgement {
   readonly wrong: string[]
@@ -53,6 +46,7 @@ export async function judge(world: World, stories: readonly Story[], faults: rea
     answersTaken: 0,
   }
   const known = new Set<string>()
+  const turns = new Map<string, Turn[]>()
 
   for (const story of stories) {
     const operations = await listOperations(story.party.client, story.id)
@@ -68,6 +62,8 @@ export async function judge(world: World, stories: readonly Story[], faults: rea
       figures.timedOut += Number(operation.status === 'TIMEOUT_CANCELLED')
       figures.retried += Number(operation.attempts.current > 1)
       if (of) {
+        const turn = `${operation.name} on ${of.device}`
+        turns.set(turn, [...(turns.get(turn) ?? []), turnOf(operation, of)])
         figures.receivedAgain += Math.max(0, of.receivedAt.length - operation.attempts.current)
         const synchronous = flowOf.get(of.device) === 'http-sync'
         const taken = of.takenAt.filter(
@@ -88,27 +84,17 @@ export async function judge(world: World, stories: readonly Story[], faults: rea
     }
     wrong.push(...judgeCalls(name, world, story))
   }
+  for (const [what, of] of turns) wrong.push(...judgeTurns(what, of))
   for (const [id, { device }] of seen) if (!known.has(id)) wrong.push(`8: ${device} was sent ${id}, which no job has`)
   for (const party of world.parties)
     wrong.push(
       ...(await judgeOrganization(
         party.client,
         stories.filter(story => story.party === party),
+        stories.filter(story => story.party !== party),
       )),
     )
   return { wrong, figures }
-}
-
-function readEvents({ events }: World): Map<string, Seen> {
-  const seen = new Map<string, Seen>()
-  for (const [what, device, operation, at, kind, delivery] of events) {
-    const of = seen.get(operation) ?? { device, receivedAt: [], executions: 0, takenAt: [] }
-    seen.set(operation, of)
-    if (what === 'received') of.receivedAt.push(at)
-    if (what === 'executed') of.executions += 1
-    if (what === 'answered' && kind === 'final' && delivery === 'delivered') of.takenAt.push(at)
-  }
-  return seen
 }
 
 /** Those of a list that another does not hold. */
@@ -185,11 +171,6 @@ function judgeOperation(
   return wrong
 }
 
-/** An instant as the log of a run writes it. */
-function clock(at: number): string {
-  return new Date(at).toISOString().slice(11, 23)
-}
-
 function reaches({ fromMs, toMs }: DoneFault, receivedAt: readonly number[]): boolean {
   return receivedAt[0]! < toMs + AFTERMATH_MS && receivedAt.at(-1)! > fromMs - IN_HAND_MS
 }
@@ -238,7 +219,11 @@ function judgeCalls(name: string, { receiver }: World, { id, end }: Story): stri
 }
 
 /** 8 and 2: an organization finds its own jobs and no other, and a recount agrees. */
-async function judgeOrganization(client: StubbornClient, own: readonly Story[]): Promise<string[]> {
+async function judgeOrganization(
+  client: StubbornClient,
+  own: readonly Story[],
+  others: readonly Story[],
+): Promise<string[]> {
   const { body: found } = await client.call<{ jobs: { id: string }[] } | undefined>('POST', '/north/v80/search/jobs', {
     limit: { size: 2_000 },
   })
@@ -249,6 +234,12 @@ async function judgeOrganization(client: StubbornClient, own: readonly Story[]):
     wrong.push(
       `8: ${expected.length} jobs were made, ${ids.length} are found, ${without(ids, expected).length} of them strange`,
     )
+  }
+  for (const { id } of others) {
+    for (const path of [id, `${id}/operations`]) {
+      const { status } = await client.call('GET', `/north/v80/operation/jobs/${path}`)
+      if (status !== 404) wrong.push(`8: ${path} of another organization was answered ${status}`)
+    }
   }
   for (let after = ''; ; ) {
     const { status, body } = await client.call<VerifyView>('GET', `/north/v80/operation/verify?size=200${after}`)

@@ -52,6 +52,8 @@ const NAMES = [
 ]
 const LISTED = 100
 const LOOK_EVERY_MS = 500
+/** Longer than every attempt of every operation can take, and every fault. */
+const ENDED_WITHIN_MS = 400_000
 const STOP_AFTER_MS = 12_000
 const START_AFTER_MS = 4_000
 export const TIMES = { ackTimeout: 7_000, timeout: 9_000, retriesDelay: 500 }
@@ -137,9 +139,10 @@ function isOver({ status, body }: StubbornAnswer<unknown>): boolean {
 }
 
 async function followToEnd({ client }: Party, path: string, over: AbortSignal): Promise<JobView> {
-  for (;;) {
+  for (const until = Date.now() + ENDED_WITHIN_MS; ; ) {
     const { status, body } = await client.call<JobView>('GET', path)
     if (status !== 200) throw new Error(`${path} was answered ${status}`)
+    if (Date.now() > until) throw new Error(`${path} does not end: ${JSON.stringify(body.report.summary)}`)
     const { status: word, inProgress } = body.report.summary
     if (/^(FINISHED|FINISHED_WITH_ERRORS|CANCELLED|TIMEOUT_CANCELLED)$/.test(word)) {
       if (inProgress.total === 0) return body

@@ -1,0 +1,68 @@
+/** What the devices of a run saw of every operation: when it came, when they answered. It knows nothing of the service. */
+import type { OperationView } from '../../src/contract/operation.ts'
+import type { World } from './world.ts'
+
+/** One operation as its device saw it. Instants in epoch milliseconds. */
+export interface Seen {
+  readonly device: string
+  readonly receivedAt: number[]
+  executions: number
+  /** when final answers were taken, over a way on which that is said after the commit */
+  readonly takenAt: number[]
+  /** when a final answer was first sent, whatever became of it */
+  finalSentAt: number
+}
+
+/** An operation that was a device's word to end, and one that may not have come before that. */
+export interface Turn {
+  readonly id: string
+  readonly receivedAt: number
+  /** until when the operation was in progress for certain */
+  readonly busyUntil: number
+}
+
+/** What was seen of every operation, by its id. */
+export function readEvents({ events }: World): Map<string, Seen> {
+  const seen = new Map<string, Seen>()
+  for (const [what, device, operation, at, kind, delivery, tookMs] of events) {
+    const of = seen.get(operation) ?? {
+      device,
+      receivedAt: [],
+      executions: 0,
+      takenAt: [],
+      finalSentAt: Number.POSITIVE_INFINITY,
+    }
+    seen.set(operation, of)
+    if (what === 'received') of.receivedAt.push(at)
+    if (what === 'executed') of.executions += 1
+    if (what !== 'answered' || kind !== 'final') continue
+    of.finalSentAt = Math.min(of.finalSentAt, at - tookMs)
+    if (delivery === 'delivered') of.takenAt.push(at)
+  }
+  return seen
+}
+
+/** An operation that a device has had, as a turn of its kind there. */
+export function turnOf({ operationId, status, result }: OperationView, { receivedAt, finalSentAt }: Seen): Turn {
+  // Nothing but what the device said in the end can have ended it; where the fate of that is not known, neither is when it was said.
+  const byDevice = status === 'FINISHED' && result === 'SUCCESSFUL' && Number.isFinite(finalSentAt)
+  return { id: operationId, receivedAt: receivedAt[0]!, busyUntil: byDevice ? finalSentAt : 0 }
+}
+
+/** 4, as devices saw it: none is asked for an operation while another of its name has not yet got the answer that ended it. */
+export function judgeTurns(what: string, turns: readonly Turn[]): string[] {
+  const ordered = turns.toSorted((a, b) => a.receivedAt - b.receivedAt)
+  return ordered.flatMap((turn, index) => {
+    const earlier = ordered.slice(0, index).find(({ busyUntil }) => busyUntil > turn.receivedAt)
+    return earlier
+      ? [
+          `4: ${turn.id}, ${what}, came at ${clock(turn.receivedAt)}, and ${earlier.id} was not answered before ${clock(earlier.busyUntil)}`,
+        ]
+      : []
+  })
+}
+
+/** An instant as the log of a run writes it. */
+export function clock(at: number): string {
+  return new Date(at).toISOString().slice(11, 23)
+}
