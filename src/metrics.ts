@@ -93,10 +93,11 @@ export function createMetrics(): Metrics {
       },
     },
     countRequests(server) {
-      server.addHook('onResponse', async ({ method, routeOptions }, reply) => {
+      server.addHook('onResponse', ({ method, routeOptions }, reply, done) => {
         // The address itself would bring ids into the labels, and no end of them.
         const route = (routeOptions.url ?? 'none').replace(/^\/v80\//, '/north/v80/')
         requests.observe({ method, route, status: reply.statusCode }, reply.elapsedTime / 1_000)
+        done()
       })
     },
     countRefusal: reason => refusals.inc({ reason }),

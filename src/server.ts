@@ -3,7 +3,7 @@
  * theirs as plugins.
  */
 import { randomUUID } from 'node:crypto'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import { DroverError } from './domain/errors.ts'
 import { takeJsonOnly } from './server-body.ts'
@@ -40,19 +40,19 @@ function isForHealth(url: string): boolean {
 
 /** Lets pages of the given origins call. */
 function allowOrigins(server: FastifyInstance, origins: readonly string[]): void {
-  server.addHook('onRequest', async (request, reply) => {
+  server.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers
     reply.header('access-control-expose-headers', exposedHeaders)
-    if (origins.length === 0) return
+    if (origins.length === 0) return done()
     reply.header('vary', 'origin')
-    if (origin === undefined) return
-    if (!origins.includes('*') && !origins.includes(origin)) return
+    if (origin === undefined) return done()
+    if (!origins.includes('*') && !origins.includes(origin)) return done()
     reply.header('access-control-allow-origin', origin)
-    if (request.method !== 'OPTIONS' || !request.headers['access-control-request-method']) return
+    if (request.method !== 'OPTIONS' || !request.headers['access-control-request-method']) return done()
     reply.header('access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE')
     reply.header('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '')
     reply.header('access-control-max-age', '600')
-    await reply.status(204).send()
+    reply.status(204).send()
   })
 }
 
@@ -104,14 +104,18 @@ export function createServer(options: ServerOptions): FastifyInstance {
   })
   // First of all: a page is to read refusals, too.
   allowOrigins(server, options.origins ?? [])
-  server.addHook('onRequest', async (request, reply) => {
+  server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
-    if (stopping && !isForHealth(request.url)) throw new DroverError('stopping', [], undefined, 1_000)
-    if (/%00/.test(request.url)) throw new DroverError('malformed', [{ name: 'path', value: 'holds %00' }])
-    if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') {
-      throw new DroverError('notJson', [{ name: 'content-encoding' }])
-    }
+    done(refusalOf(request))
   })
+
+  function refusalOf({ url, headers }: FastifyRequest): DroverError | undefined {
+    if (stopping && !isForHealth(url)) return new DroverError('stopping', [], undefined, 1_000)
+    if (/%00/.test(url)) return new DroverError('malformed', [{ name: 'path', value: 'holds %00' }])
+    const encoded = (headers['content-encoding'] ?? 'identity') !== 'identity'
+    return encoded ? new DroverError('notJson', [{ name: 'content-encoding' }]) : undefined
+  }
+
   if (options.compress) compressAnswers(server)
 
   server.get('/health/live', async () => ({ status: 'live' }))

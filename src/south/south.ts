@@ -4,10 +4,10 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { DeviceRequestMessage, DeviceResponseMessage, readDeviceResponse } from '../contract/device.ts'
+import { DeviceRequestMessage, DeviceResponseMessage, parseDeviceResponse } from '../contract/device.ts'
 import { CollectDmmMessage, CollectIotMessage, readCollectDmm, readCollectIot } from '../contract/device-collect.ts'
 import { reportIn, requestMessage } from '../contract/device-exchange.ts'
-import { parseDeviceJson, type Reading } from '../contract/reading.ts'
+import { parseDeviceJson, type Reading, utf8Text } from '../contract/reading.ts'
 import { DroverError } from '../domain/errors.ts'
 import { invalidField } from '../domain/refusal.ts'
 import { takeOwnMessage } from './own-messages.ts'
@@ -123,10 +123,10 @@ export async function south(
     { schema: RESPONSE, validatorCompiler },
     async (request, reply) => {
       const device = deviceOf(request)
-      const response = accepted(readDeviceResponse(messageOf(request)))
-      const raw = Buffer.from(bodyOf(request)).toString()
+      const text = utf8Text(bodyOf(request))
+      const response = accepted(parseDeviceResponse(text))
       const { organization, deviceId, partition, entity } = device
-      const answer = await answers.submit({ ...reportIn(response, raw), organization, deviceId, partition, entity })
+      const answer = await answers.submit({ ...reportIn(response, text), organization, deviceId, partition, entity })
       if (answer === 'unknown') {
         count('unknown-operation')
         throw new DroverError('unknown', [{ name: 'operation.response.id', value: response.operationId }])
