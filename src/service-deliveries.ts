@@ -5,7 +5,9 @@ import { addressRules } from './connectors/address-guard.ts'
 import { createCallbackConnector } from './connectors/callback.ts'
 import { createMailConnector } from './connectors/mail.ts'
 import { createTrapConnector, type TrapOptions } from './connectors/trap.ts'
+import type { DeliveryChannel } from './domain/delivery.ts'
 import type { Clock } from './engine/clock.ts'
+import type { SendDelivery } from './engine/connector.ts'
 import { createDeliveryEnqueuer, reenterDeliveries } from './engine/deliveries.ts'
 import { createDeliveryWorker } from './engine/delivery-worker.ts'
 import type { JobNotices } from './engine/job-settling.ts'
@@ -13,6 +15,7 @@ import type { Metrics } from './metrics.ts'
 import { toldOperations } from './north/told-operations.ts'
 import type { Database } from './store/database.ts'
 import { type DeliveryQueue, openDeliveryQueue } from './store/delivery-queue.ts'
+import type { Tracing } from './tracing.ts'
 
 export interface Deliveries {
   readonly notices: JobNotices
@@ -32,6 +35,7 @@ export async function openDeliveries(
   clock: Clock,
   log: Logger,
   metrics: Metrics,
+  tracing: Tracing | null,
 ): Promise<Deliveries> {
   const queue = await openDeliveryQueue({
     database,
@@ -52,28 +56,30 @@ export async function openDeliveries(
   const mail = config.smtpUrl === null ? null : createMailConnector({ url: config.smtpUrl, from: config.smtpFrom })
   const trapOptions = trapOptionsOf(config)
   const trap = trapOptions && createTrapConnector(trapOptions)
+  const shown = (channel: DeliveryChannel, send: SendDelivery) => tracing?.sender(channel, send) ?? send
   const worker = createDeliveryWorker({
     database,
     queue,
     clock,
     log,
     senders: {
-      callback: callback.send,
-      ...(mail && { mail: mail.send }),
-      ...(trap && { trap: trap.send }),
+      callback: shown('callback', callback.send),
+      ...(mail && { mail: shown('mail', mail.send) }),
+      ...(trap && { trap: shown('trap', trap.send) }),
     },
     readOperations: toldOperations(database),
     giveUpAfterMs: GIVE_UP_AFTER_MS,
     onAttempt: metrics.countDelivery,
     onRun: metrics.observer.ran,
   })
+  const notices = createDeliveryEnqueuer({
+    queue,
+    mailHost: config.smtpUrl === null ? null : new URL(config.smtpUrl).host,
+    trapHost: config.snmpTrapHost,
+  })
   return {
     queue,
-    notices: createDeliveryEnqueuer({
-      queue,
-      mailHost: config.smtpUrl === null ? null : new URL(config.smtpUrl).host,
-      trapHost: config.snmpTrapHost,
-    }),
+    notices: tracing?.notices(notices) ?? notices,
     start: () => worker.start(),
     async close() {
       await worker.stop()

@@ -134,7 +134,9 @@ async function build(
 
   await readyMonths(database, now())
   const metrics = createMetrics()
-  const deliveries = await openDeliveries(config, database, clock, log, metrics)
+  const tracing = await openTracing(config, { database, now, log, node })
+  if (tracing) atStop(() => tracing.stop())
+  const deliveries = await openDeliveries(config, database, clock, log, metrics, tracing)
   atStop(() => deliveries.close())
 
   const names = createDeviceNames({ database, clock })
@@ -153,8 +155,6 @@ async function build(
     sourceOf: connectorFunctions.sourceOf,
     urlTemplate: config.deviceUrlTemplate,
   })
-  const tracing = await openTracing(config, { database, now, log, node })
-  if (tracing) atStop(() => tracing.stop())
   const connectors = [httpConnector(hosts, config.deviceUrlTemplate), mqtt.connector, functions]
   const engine = createEngine({
     database,

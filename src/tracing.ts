@@ -1,7 +1,7 @@
 /**
- * Traces for OpenTelemetry: a client's request, and what becomes of it: how its operations are launched and sent, and what their
- * devices answer, on whichever nodes. The context lies with the job. It wraps the parts of the house, which know nothing of it; where
- * no receiver is configured there is none of it.
+ * Traces for OpenTelemetry: a client's request, and what becomes of it: how its operations are launched and sent, what their devices
+ * answer, and what its receivers are told, on whichever nodes. The context lies with the job. It wraps the parts of the house, which know
+ * nothing of it; where no receiver is configured there is none of it.
  */
 import {
   type Attributes,
@@ -12,27 +12,25 @@ import {
   type Span,
   SpanKind,
   SpanStatusCode,
-  TraceFlags,
   trace,
 } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
-import {
-  BatchSpanProcessor,
-  ParentBasedSampler,
-  TraceIdRatioBasedSampler,
-  TracerProvider,
-} from '@opentelemetry/sdk-trace'
+import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import about from '../package.json' with { type: 'json' }
+import type { DeliveryChannel, DeliveryOutcome } from './domain/delivery.ts'
 import { jobId, type OperationKey, operationId, parseOperationId } from './domain/identity.ts'
 import { isTraced } from './domain/trace-choice.ts'
-import type { Connector, OperationRequest, SendReport } from './engine/connector.ts'
+import type { Connector, DeliveryMessage, OperationRequest, SendDelivery, SendReport } from './engine/connector.ts'
+import type { JobNotices } from './engine/job-settling.ts'
 import './north/request-caller.ts'
 import type { SouthParts } from './south/parts.ts'
 import type { Database } from './store/database.ts'
-import { type JobTrace, readJobTraces } from './store/job-traces.ts'
+import type { JobTrace } from './store/job-traces.ts'
+import { contextOf, samplerOf, spanContextOf, traceparentOf } from './tracing-context.ts'
+import { createSights, type Run, type Sight } from './tracing-sights.ts'
 
 export interface TracingOptions {
   /** base address of the receiver */
@@ -55,22 +53,15 @@ export interface Tracing {
   connector(connector: Connector): Connector
   /** The same doors for devices, which show what is answered and handed out. */
   doors<Doors extends Pick<SouthParts, 'answers' | 'pending'>>(doors: Doors): Doors
+  /** The same notices, which show that a task's run has made a job start. */
+  notices(notices: JobNotices): JobNotices
+  /** The same way out for notifications, which shows each attempt. */
+  sender(channel: DeliveryChannel, send: SendDelivery): SendDelivery
   /** Sends what is left, and ends. */
   stop(): Promise<void>
 }
 
-/** Something seen of an operation, to be shown once it is known whether its job is traced. */
-interface Sight {
-  readonly key: OperationKey
-  show(context: Context, job: JobTrace): void
-}
-
-/** Sights wait for so long at most, and so many of them: beyond, they are not shown. */
-const GATHER_MS = 200
-const WAITING_MAX = 10_000
-const JOBS_REMEMBERED = 10_000
 const EXPORT_MS = 1_000
-const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 
 export function createTracing(options: TracingOptions): Tracing {
   const { database, now, log, operationsMax } = options
@@ -80,7 +71,7 @@ export function createTracing(options: TracingOptions): Tracing {
       'service.version': about.version,
       'service.instance.id': String(options.node),
     }),
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(options.ratio) }),
+    sampler: samplerOf(options.ratio),
     spanProcessors: [
       new BatchSpanProcessor({
         exporter: new OTLPTraceExporter({ url: `${options.url.replace(/\/+$/, '')}/v1/traces` }),
@@ -94,42 +85,27 @@ export function createTracing(options: TracingOptions): Tracing {
   diag.setLogger({ error: warn, warn, info: quiet, debug: quiet, verbose: quiet }, DiagLogLevel.WARN)
 
   const spans = new WeakMap<FastifyRequest, Span>()
-  const jobs = new Map<bigint, JobTrace>()
-  let waiting: Sight[] = []
-  let timer: NodeJS.Timeout | null = null
-  let gathering = Promise.resolve()
+  const sights = createSights(database, log, runOf)
+  const see = (key: OperationKey, show: Sight['show']) =>
+    sights.see({
+      job: key.job,
+      isShown: ({ places }) => isTraced(key.entity, places, operationsMax),
+      show,
+    })
 
-  function see(sight: Sight): void {
-    const known = jobs.get(sight.key.job)
-    if ((known && !isShown(known, sight.key)) || waiting.length >= WAITING_MAX) return
-    waiting.push(sight)
-    timer ??= setTimeout(gather, GATHER_MS).unref()
-  }
-
-  function isShown({ trace, places }: JobTrace, { entity }: OperationKey): boolean {
-    return trace !== null && isTraced(entity, places, operationsMax)
-  }
-
-  function gather(): void {
-    if (timer) clearTimeout(timer)
-    timer = null
-    const sights = waiting
-    waiting = []
-    gathering = gathering
-      .then(() => show(sights))
-      .catch((error: unknown) => log.warn({ err: error }, 'some operations are not in their trace'))
-  }
-
-  async function show(sights: readonly Sight[]): Promise<void> {
-    const unknown = [...new Set(sights.map(({ key }) => key.job))].filter(job => !jobs.has(job))
-    for (const job of await readJobTraces(database, unknown)) {
-      if (jobs.size >= JOBS_REMEMBERED) jobs.delete(jobs.keys().next().value!)
-      jobs.set(job.job, job)
-    }
-    for (const { key, show } of sights) {
-      const job = jobs.get(key.job)
-      if (job && isShown(job, key)) show(contextOf(job.trace!), job)
-    }
+  /** A task's run has a trace of its own: a task may run for years. */
+  function runOf(job: JobTrace, taskTrace: string, startedAt: Date): Run {
+    const span = tracer.startSpan(
+      'task run',
+      {
+        root: true,
+        startTime: job.startAt ?? startedAt,
+        links: [{ context: spanContextOf(taskTrace)! }],
+        attributes: { ...attributesOf(job), 'drover.task.id': job.taskId! },
+      },
+      ROOT_CONTEXT,
+    )
+    return { trace: traceparentOf(span), show: () => span.end(startedAt) }
   }
 
   /** A span that is over. */
@@ -143,40 +119,63 @@ export function createTracing(options: TracingOptions): Tracing {
   function seeSent(flow: string, request: OperationRequest, from: number, report: SendReport): void {
     const to = now().getTime()
     const failure = 'description' in report ? report.description : report.seen === 'notSent' ? 'not sent' : undefined
-    see({
-      key: request.key,
-      show(context, job) {
-        const attributes = attributesOf(request.key, job, {
-          'drover.flow': flow,
-          'drover.device': request.device.deviceId,
-        })
-        const launch = record('operation launch', SpanKind.INTERNAL, context, {
-          from: Math.min(request.launchedAt, from),
-          to: from,
-          attributes,
-        })
-        const kind = flow === 'mqtt' ? SpanKind.PRODUCER : SpanKind.CLIENT
-        const sent = {
-          from,
-          to,
-          attributes: { ...attributes, 'drover.seen': report.seen },
-          ...(failure && { failure }),
-        }
-        record('operation send', kind, trace.setSpan(context, launch), sent)
-      },
+    see(request.key, job => {
+      const attributes = {
+        ...attributesOfOperation(job, request.key),
+        'drover.flow': flow,
+        'drover.device': request.device.deviceId,
+      }
+      const context = contextOf(job.trace)
+      const launch = record('operation launch', SpanKind.INTERNAL, context, {
+        from: Math.min(request.launchedAt, from),
+        to: from,
+        attributes,
+      })
+      const kind = flow === 'mqtt' ? SpanKind.PRODUCER : SpanKind.CLIENT
+      const sent = {
+        from,
+        to,
+        attributes: { ...attributes, 'drover.seen': report.seen },
+        ...(failure && { failure }),
+      }
+      record('operation send', kind, trace.setSpan(context, launch), sent)
     })
   }
 
   function seeAnswer(key: OperationKey, from: number, result: string | undefined): void {
     const to = now().getTime()
-    see({
-      key,
-      show: (context, job) =>
-        void record('operation answer', SpanKind.CONSUMER, context, {
+    see(key, job => {
+      const attributes = { ...attributesOfOperation(job, key), 'drover.result': result ?? 'part' }
+      record('operation answer', SpanKind.CONSUMER, contextOf(job.trace), { from, to, attributes })
+    })
+  }
+
+  function seeDelivery(
+    channel: DeliveryChannel,
+    { id, job, event }: DeliveryMessage,
+    outcome: DeliveryOutcome,
+    from: number,
+  ) {
+    const to = now().getTime()
+    sights.see({
+      job,
+      isShown: () => true,
+      show(traced) {
+        const attributes = {
+          ...attributesOf(traced),
+          'drover.delivery.id': id,
+          'drover.delivery.channel': channel,
+          'drover.delivery.event': event,
+          ...(outcome.status !== undefined && { 'drover.delivery.status': outcome.status }),
+        }
+        const failure = outcome.taken ? undefined : outcome.error
+        record('delivery', SpanKind.CLIENT, contextOf(traced.trace), {
           from,
           to,
-          attributes: attributesOf(key, job, { 'drover.result': result ?? 'part' }),
-        }),
+          attributes,
+          ...(failure && { failure }),
+        })
+      },
     })
   }
 
@@ -200,8 +199,7 @@ export function createTracing(options: TracingOptions): Tracing {
           typeof traceparent === 'string' ? contextOf(traceparent) : ROOT_CONTEXT,
         )
         if (!span.isRecording()) return
-        const { traceId, spanId } = span.spanContext()
-        request.trace = `00-${traceId}-${spanId}-01`
+        request.trace = traceparentOf(span)
         spans.set(request, span)
       })
       server.addHook('onResponse', async (request, reply) => {
@@ -250,9 +248,23 @@ export function createTracing(options: TracingOptions): Tracing {
       },
     }),
 
+    notices: ({ started, finished }) => ({
+      finished,
+      async started(tx, jobs, at) {
+        await started(tx, jobs, at)
+        for (const { job, task } of jobs) if (task !== null) sights.see({ job, isShown: () => true, show() {} })
+      },
+    }),
+
+    sender: (channel, send) => async (message, signal) => {
+      const from = now().getTime()
+      const outcome = await send(message, signal)
+      seeDelivery(channel, message, outcome, from)
+      return outcome
+    },
+
     async stop() {
-      gather()
-      await gathering
+      await sights.settle()
       await provider.shutdown().catch((error: unknown) => log.warn({ err: error }, 'some traces were not sent'))
     },
   }
@@ -266,19 +278,10 @@ interface Past {
   readonly failure?: string
 }
 
-function attributesOf(key: OperationKey, { name }: JobTrace, more: Attributes): Attributes {
-  return {
-    'drover.job.id': jobId(key.job),
-    'drover.operation.id': operationId(key),
-    'drover.operation.name': name,
-    ...more,
-  }
+function attributesOf({ job, name }: JobTrace): Attributes {
+  return { 'drover.job.id': jobId(job), 'drover.operation.name': name }
 }
 
-/** The context that a `traceparent` names; none where it is not well-formed. */
-function contextOf(traceparent: string): Context {
-  const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? []
-  if (traceId === undefined || spanId === undefined || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return ROOT_CONTEXT
-  const traceFlags = Number.parseInt(flags!, 16) & 1 ? TraceFlags.SAMPLED : TraceFlags.NONE
-  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true })
+function attributesOfOperation(job: JobTrace, key: OperationKey): Attributes {
+  return { ...attributesOf(job), 'drover.operation.id': operationId(key) }
 }

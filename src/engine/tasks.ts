@@ -8,6 +8,7 @@ import { DroverError } from '../domain/errors.ts'
 import { firstOccurrence, nextOccurrence } from '../domain/recurrence.ts'
 import { decideTask, type TaskChange, type TaskEvent, type TaskRequest, type TaskState } from '../domain/task.ts'
 import type { Database, Transaction } from '../store/database.ts'
+import { keepTaskTrace } from '../store/job-traces.ts'
 import { lockJobs, type StoredJob } from '../store/jobs.ts'
 import {
   insertTask,
@@ -32,11 +33,12 @@ export interface TasksParts extends JobJudgingParts {
 export interface Tasks {
   /**
    * Creates a task and its first waiting job. Throws a DroverError for everything a client can mend. `at` is the instant at which
-   * the request was read: a start that was left out is that one, and must not be past already.
+   * the request was read: a start that was left out is that one, and must not be past already. `trace`: the `traceparent` of the
+   * request, where it is recorded, to which those of the runs are linked.
    */
-  create(caller: Caller, asked: TaskRequest, at?: Date): Promise<TaskRow>
+  create(caller: Caller, asked: TaskRequest, at?: Date, trace?: string): Promise<TaskRow>
   /** Changes what comes, as read `at` an instant: the waiting job moves, its id kept; running ones stay as they are. */
-  change(caller: Caller, id: string, change: TaskChange, at?: Date): Promise<TaskRow>
+  change(caller: Caller, id: string, change: TaskChange, at?: Date, trace?: string): Promise<TaskRow>
   /** Cancels a task: the waiting job goes as if never made, running ones are cancelled. */
   cancel(caller: Caller, id: string): Promise<TaskRow>
 }
@@ -94,7 +96,7 @@ export function createTasks(parts: TasksParts): Tasks {
   }
 
   return {
-    async create(caller, asked, at = now()) {
+    async create(caller, asked, at = now(), trace) {
       const task = await database.transaction(async tx => {
         const made: TaskRow = {
           task: nextNumber(),
@@ -121,13 +123,14 @@ export function createTasks(parts: TasksParts): Tasks {
         }
         await placeWaitingJob(tx, made, firstOccurrence(taskScheduleOf(made), at.getTime()), nextNumber(), at)
         await updateTask(tx, made)
+        if (trace !== undefined) await keepTaskTrace(tx, made.task, trace)
         return made
       })
       onCommit()
       return task
     },
 
-    async change(caller, id, { active, schedule, request, ...words }, at = now()) {
+    async change(caller, id, { active, schedule, request, ...words }, at = now(), trace) {
       const task = await database.transaction(async tx => {
         const found = await locked(tx, caller, id)
         found.state = decideTaskOrRefuse(found.state, 'change')
@@ -145,6 +148,7 @@ export function createTasks(parts: TasksParts): Tasks {
           await replaceWaitingJob(tx, found, { moves: schedule !== undefined, switches }, at)
         }
         await updateTask(tx, found)
+        if (trace !== undefined) await keepTaskTrace(tx, found.task, trace)
         return found
       })
       onCommit()

@@ -54,7 +54,7 @@ export function taskRoutes(app: FastifyInstance, { database, tasks, rules, now }
       const resourceType = readTargetQuery(request.query)
       const at = now()
       const asked = parseTaskBody(request.body, rules, { now: at.getTime(), resourceType })
-      const task = taskView(await tasks.create(request.caller, asked, at))
+      const task = taskView(await tasks.create(request.caller, asked, at, request.trace))
       const location = `${request.url.split('?')[0]}/${encodeURIComponent(task.id)}`
       return reply.status(201).header('location', location).send({ task })
     },
@@ -82,7 +82,7 @@ export function taskRoutes(app: FastifyInstance, { database, tasks, rules, now }
       mustExecute(request)
       const at = now()
       const change = parseTaskChange(request.body, rules, at.getTime())
-      return { task: taskView(await tasks.change(request.caller, requestedId(request), change, at)) }
+      return { task: taskView(await tasks.change(request.caller, requestedId(request), change, at, request.trace)) }
     },
   )
 

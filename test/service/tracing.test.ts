@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { afterAll, expect, test } from 'vitest'
+import { createCallbackReceiver } from '../callback-receiver.ts'
 import { createTestDatabase } from '../database.ts'
 import { openHouse, response } from './house.ts'
 
@@ -13,6 +14,8 @@ interface Span {
   readonly parentSpanId?: string
   readonly startTimeUnixNano: string
   readonly endTimeUnixNano: string
+  readonly links?: readonly { traceId: string; spanId: string }[]
+  readonly status?: { code?: number; message?: string }
   readonly attributes: readonly { key: string; value: { stringValue?: string; intValue?: number } }[]
 }
 interface Export {
@@ -39,6 +42,7 @@ const other = await openHouse(variables)
 
 const attribute = ({ attributes }: Span, name: string) => attributes.find(({ key }) => key === name)?.value
 const traceOf = (traceId: string) => received.filter(span => span.traceId === traceId)
+const WAIT = { timeout: 45_000 }
 let traces = 0
 function traceparent(flags = '01') {
   traces += 1
@@ -47,8 +51,12 @@ function traceparent(flags = '01') {
 }
 
 /** Makes a job in a trace; answers its id. */
-async function create(headers: Record<string, string>, entities: readonly string[], active = true): Promise<string> {
-  const request = { name: 'REBOOT_EQUIPMENT', active, target: { append: { entities } } }
+async function create(
+  headers: Record<string, string>,
+  entities: readonly string[],
+  { active = true, callback = '' } = {},
+): Promise<string> {
+  const request = { name: 'REBOOT_EQUIPMENT', active, callback, target: { append: { entities } } }
   const made = await house.call<{ id: string }>('POST', '/north/v80/operation/jobs', { job: { request } }, headers)
   expect(made.status).toBe(201)
   return made.body.id
@@ -67,7 +75,7 @@ test("one trace holds the client's request, the launch, the sending, and the ans
         traceOf(traceId)
           .map(({ name }) => name)
           .sort(),
-      { timeout: 30_000 },
+      WAIT,
     )
     .toEqual(['POST /north/v80/operation/jobs', 'operation answer', 'operation launch', 'operation send'])
 
@@ -95,7 +103,7 @@ test('a job goes on with the trace of the request that activated it, of a large 
     keys.set(entity, await house.provision(entity, { 'provision.device.operation.flow': 'pull' }))
   }
   const made = traceparent()
-  const job = await create(made.headers, entities, false)
+  const job = await create(made.headers, entities, { active: false })
   const activated = traceparent()
   const body = { job: { request: { active: true } } }
   await house.call('PUT', `/north/v80/operation/jobs/${job}`, body, activated.headers)
@@ -103,7 +111,7 @@ test('a job goes on with the trace of the request that activated it, of a large 
     await expect.poll(async () => (await house.south(entity, keys.get(entity)!, 'operation/pending')).status).toBe(200)
   }
   const sent = () => traceOf(activated.traceId).filter(({ name }) => name === 'operation send')
-  await expect.poll(() => sent().length, { timeout: 30_000 }).toBeGreaterThan(0)
+  await expect.poll(() => sent().length, WAIT).toBeGreaterThan(0)
   expect(sent().length).toBeLessThan(30)
   expect(traceOf(made.traceId).map(({ name }) => name)).toEqual(['POST /north/v80/operation/jobs'])
 })
@@ -115,6 +123,82 @@ test('what a client does not want recorded is not', async () => {
   await expect.poll(async () => (await house.south('untraced', key, 'operation/pending')).status).toBe(200)
   const marker = traceparent()
   await house.call('GET', '/north/v80/operation/verify', undefined, marker.headers)
-  await expect.poll(() => traceOf(marker.traceId).length, { timeout: 30_000 }).toBe(1)
+  await expect.poll(() => traceOf(marker.traceId).length, WAIT).toBe(1)
   expect(traceOf(traceId)).toEqual([])
+})
+
+/** Does what a device that asks for work is given. */
+async function doWork(device: string, key: string): Promise<void> {
+  let id = ''
+  await expect
+    .poll(async () => {
+      const asked = await house.south<{ operation: { request: { id: string } } }>(device, key, 'operation/pending')
+      if (asked.status === 200) ({ id } = asked.body.operation.request)
+      return asked.status
+    }, WAIT)
+    .toBe(200)
+  await house.south(device, key, 'operation/response', response(id, { resultCode: 'SUCCESSFUL' }))
+}
+
+const deliveriesIn = (traceId: string) => traceOf(traceId).filter(({ name }) => name === 'delivery')
+
+test('the trace of a job shows each attempt to tell its callback, those that failed as failed', async () => {
+  const receiver = await createCallbackReceiver()
+  receiver.answer((answer, { path }) => answer.writeHead(path.endsWith('jobFinished') ? 503 : 204).end())
+  const key = await house.provision('told', { 'provision.device.operation.flow': 'pull' })
+  const { traceId, headers } = traceparent()
+  const job = await create(headers, ['told'], { callback: receiver.url })
+  await doWork('told', key)
+  await expect.poll(() => deliveriesIn(traceId).length, WAIT).toBeGreaterThanOrEqual(2)
+
+  const [started, finished] = deliveriesIn(traceId).sort((a, b) =>
+    BigInt(a.startTimeUnixNano) < BigInt(b.startTimeUnixNano) ? -1 : 1,
+  )
+  const post = traceOf(traceId).find(({ name }) => name === 'POST /north/v80/operation/jobs')!
+  const told = [
+    [started!, 'jobStarted', 204, undefined],
+    [finished!, 'jobFinished', 503, 2],
+  ] as const
+  for (const [span, event, status, code] of told) {
+    expect(span.parentSpanId).toBe(post.spanId)
+    expect(span.status?.code || undefined).toBe(code)
+    expect(attribute(span, 'drover.job.id')?.stringValue).toBe(job)
+    expect(attribute(span, 'drover.delivery.event')?.stringValue).toBe(event)
+    expect(attribute(span, 'drover.delivery.channel')?.stringValue).toBe('callback')
+    expect(attribute(span, 'drover.delivery.status')?.intValue).toBe(status)
+  }
+})
+
+test('each run of a task has a trace of its own, linked to that of the request that made the task', async () => {
+  const receiver = await createCallbackReceiver()
+  const key = await house.provision('run', { 'provision.device.operation.flow': 'pull' })
+  const { traceId, headers } = traceparent()
+  const request = { name: 'REBOOT_EQUIPMENT', callback: receiver.url, target: { append: { entities: ['run'] } } }
+  const schedule = { repeating: { period: { each: 2, unit: 'SECONDS' } }, stop: { executions: 2 } }
+  const task = { active: true, schedule, job: { request } }
+  const made = await house.call<{ task: { id: string } }>('POST', '/north/v80/operation/tasks', { task }, headers)
+  expect(made.status).toBe(201)
+  const runs = () => received.filter(({ links }) => links?.some(link => link.traceId === traceId))
+  await doWork('run', key)
+  await doWork('run', key)
+  await expect.poll(() => runs().length, WAIT).toBe(2)
+  await expect.poll(() => runs().map(run => deliveriesIn(run.traceId).length), WAIT).toEqual([2, 2])
+
+  const post = traceOf(traceId)
+  expect(post.map(({ name }) => name)).toEqual(['POST /north/v80/operation/tasks'])
+  expect(new Set(runs().map(run => run.traceId)).size).toBe(2)
+  for (const run of runs()) {
+    expect(run.name).toBe('task run')
+    expect(run.parentSpanId || undefined).toBeUndefined()
+    expect(run.links).toMatchObject([{ traceId, spanId: post[0]!.spanId }])
+    expect(attribute(run, 'drover.task.id')?.stringValue).toBe(made.body.task.id)
+    const caused = traceOf(run.traceId).filter(span => span !== run)
+    expect(new Set(caused.map(({ name }) => name))).toEqual(
+      new Set(['operation launch', 'operation send', 'operation answer', 'delivery']),
+    )
+    const parents = caused.filter(({ name }) => name !== 'operation send').map(span => span.parentSpanId)
+    expect(new Set(parents)).toEqual(new Set([run.spanId]))
+    const job = attribute(run, 'drover.job.id')?.stringValue
+    expect(caused.every(span => attribute(span, 'drover.job.id')?.stringValue === job)).toBe(true)
+  }
 })
