@@ -113,6 +113,7 @@ test('a job goes on with the trace of the request that activated it, of a large 
   const sent = () => traceOf(activated.traceId).filter(({ name }) => name === 'operation send')
   await expect.poll(() => sent().length, WAIT).toBeGreaterThan(0)
   expect(sent().length).toBeLessThan(30)
+  await expect.poll(() => traceOf(made.traceId).length, WAIT).toBeGreaterThan(0)
   expect(traceOf(made.traceId).map(({ name }) => name)).toEqual(['POST /north/v80/operation/jobs'])
 })
 
@@ -154,7 +155,9 @@ test('the trace of a job shows each attempt to tell its callback, those that fai
   const [started, finished] = deliveriesIn(traceId).sort((a, b) =>
     BigInt(a.startTimeUnixNano) < BigInt(b.startTimeUnixNano) ? -1 : 1,
   )
-  const post = traceOf(traceId).find(({ name }) => name === 'POST /north/v80/operation/jobs')!
+  const postOf = () => traceOf(traceId).find(({ name }) => name === 'POST /north/v80/operation/jobs')
+  await expect.poll(postOf, WAIT).toBeDefined()
+  const post = postOf()!
   const told = [
     [started!, 'jobStarted', 204, undefined],
     [finished!, 'jobFinished', 503, 2],
@@ -184,18 +187,19 @@ test('each run of a task has a trace of its own, linked to that of the request t
   await expect.poll(() => runs().length, WAIT).toBe(2)
   await expect.poll(() => runs().map(run => deliveriesIn(run.traceId).length), WAIT).toEqual([2, 2])
 
+  await expect.poll(() => traceOf(traceId).map(({ name }) => name), WAIT).toEqual(['POST /north/v80/operation/tasks'])
   const post = traceOf(traceId)
-  expect(post.map(({ name }) => name)).toEqual(['POST /north/v80/operation/tasks'])
   expect(new Set(runs().map(run => run.traceId)).size).toBe(2)
   for (const run of runs()) {
     expect(run.name).toBe('task run')
     expect(run.parentSpanId || undefined).toBeUndefined()
     expect(run.links).toMatchObject([{ traceId, spanId: post[0]!.spanId }])
     expect(attribute(run, 'drover.task.id')?.stringValue).toBe(made.body.task.id)
+    // Each node sends what it saw when it likes.
+    await expect
+      .poll(() => new Set(traceOf(run.traceId).map(({ name }) => name)), WAIT)
+      .toEqual(new Set(['task run', 'operation launch', 'operation send', 'operation answer', 'delivery']))
     const caused = traceOf(run.traceId).filter(span => span !== run)
-    expect(new Set(caused.map(({ name }) => name))).toEqual(
-      new Set(['operation launch', 'operation send', 'operation answer', 'delivery']),
-    )
     const parents = caused.filter(({ name }) => name !== 'operation send').map(span => span.parentSpanId)
     expect(new Set(parents)).toEqual(new Set([run.spanId]))
     const job = attribute(run, 'drover.job.id')?.stringValue

@@ -1,0 +1,35 @@
+/** What an operator may set of MQTT: the embedded broker, or a connection to another. */
+import { row } from './config-row.ts'
+import { port, text, url } from './config-values.ts'
+
+export const mqttVariables = {
+  mqttPort: row('DROVER_MQTT_PORT', '1883', port, 'Port of the embedded MQTT broker; 0 takes a free one.'),
+  mqttTlsCertFile: row(
+    'DROVER_MQTT_TLS_CERT_FILE',
+    null,
+    text,
+    'Certificate (PEM, with its chain) of the embedded MQTT broker, which then speaks TLS only.',
+  ),
+  mqttTlsKeyFile: row('DROVER_MQTT_TLS_KEY_FILE', null, text, 'Private key (PEM) of that certificate.'),
+  mqttUrl: row(
+    'DROVER_MQTT_URL',
+    null,
+    url('mqtt', 'mqtts', 'ws', 'wss'),
+    'An MQTT broker to use instead of the embedded one.',
+    {
+      secret: true,
+    },
+  ),
+  mqttCaFile: row(
+    'DROVER_MQTT_CA_FILE',
+    null,
+    text,
+    'Certificates (PEM) of who signs that of the broker, trusted beside those of the system.',
+  ),
+  mqttClientId: row(
+    'DROVER_MQTT_CLIENT_ID',
+    null,
+    text,
+    'Name of this process at that broker, given to no other; made of host and port when unset.',
+  ),
+} as const
