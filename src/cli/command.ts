@@ -3,6 +3,7 @@
  * failures and exit codes. The tree of commands is what help, completion and reference are made of.
  */
 import { Command } from 'commander'
+import type { Client } from '../contract/client/client.ts'
 import { CommandFailed, EXIT, type ExitName, exitOf } from './exit-codes.ts'
 import { createOutput, type Output } from './output.ts'
 import { openSession, type Session } from './session.ts'
@@ -80,6 +81,23 @@ export function command(surroundings: Surroundings, words: CommandWords, act: Ac
     }
     const ended = await act(run, ...made.processedArgs.flat()).catch((error: unknown) => complain(error, run))
     endedBy.set(root(made), ended ?? 'done')
+  })
+}
+
+/** A command that does the same with each of its arguments, one after the other, and says what became of it, a line each. */
+export function commandForEach<Done>(
+  surroundings: Surroundings,
+  words: CommandWords,
+  act: (client: Client, id: string) => Promise<Done>,
+  told: (done: Done, out: Output) => string,
+): Command {
+  return command(surroundings, words, async (run, ...ids) => {
+    const { client } = await run.session()
+    for (const id of ids) {
+      const done = await act(client, id)
+      await run.out.line(done, () => told(done, run.out))
+    }
+    return undefined
   })
 }
 

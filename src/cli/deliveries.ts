@@ -1,8 +1,8 @@
 /** `drover deliveries`: what was told to clients, and telling it again. Serves: Events. */
 import type { Command } from 'commander'
 import type { DeliveryView, Given } from '../contract/client/client.ts'
-import { command, group } from './command.ts'
-import { type Cell, facts, type Output, table } from './output.ts'
+import { command, commandForEach, group } from './command.ts'
+import { type Cell, facts, type Output, tableOr } from './output.ts'
 import type { Surroundings } from './surroundings.ts'
 import { count } from './values.ts'
 
@@ -66,12 +66,11 @@ function listCommand(surroundings: Surroundings): Command {
       const page = await client.call('GET /deliveries', { query: { job, state, size: Math.min(1_000, limit) } })
       const deliveries = page?.deliveries ?? []
       await out.answer(deliveries, () =>
-        deliveries.length === 0
-          ? 'No deliveries.'
-          : table(
-              TITLES,
-              deliveries.map(each => row(each, out)),
-            ),
+        tableOr(
+          'No deliveries.',
+          TITLES,
+          deliveries.map(each => row(each, out)),
+        ),
       )
       return undefined
     },
@@ -99,20 +98,14 @@ function showCommand(surroundings: Surroundings): Command {
 }
 
 function repeatCommand(surroundings: Surroundings): Command {
-  return command(
+  return commandForEach(
     surroundings,
     {
       usage: 'repeat <deliveries...>',
       description: 'tell it again, whatever became of it',
       examples: [{ meaning: 'once more', line: 'drover deliveries repeat $DELIVERY' }],
     },
-    async (run, ...deliveries) => {
-      const { client } = await run.session()
-      for (const deliveryId of deliveries) {
-        const delivery = await client.call('POST /deliveries/{deliveryId}/repeat', { path: { deliveryId } })
-        await run.out.line(delivery, () => `Delivery ${delivery.id} to ${delivery.receiver} is ${delivery.state}.`)
-      }
-      return undefined
-    },
+    (client, deliveryId) => client.call('POST /deliveries/{deliveryId}/repeat', { path: { deliveryId } }),
+    delivery => `Delivery ${delivery.id} to ${delivery.receiver} is ${delivery.state}.`,
   )
 }

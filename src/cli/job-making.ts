@@ -3,7 +3,7 @@
  * change for each part of the list, and its activation.
  */
 import type { Client, JobView } from '../contract/client/client.ts'
-import type { AskedJob } from './job-options.ts'
+import { type AskedJob, requestOf } from './job-options.ts'
 import type { Output } from './output.ts'
 
 /** Entities of one request, as every service takes them. */
@@ -22,11 +22,10 @@ export async function makeJob(
   const { entities, request, query } = asked
   const header = { 'idempotency-key': idempotencyKey }
   if (entities.length <= LIST_MAX) {
-    const target = entities.length > 0 ? { target: { append: { entities: [...entities] } } } : {}
     return await client.call('POST /operation/jobs', {
       query,
       header,
-      body: { job: { request: { ...request, ...target, active } } },
+      body: { job: { request: { ...requestOf(asked), active } } },
     })
   }
   const job = await client.call('POST /operation/jobs', {

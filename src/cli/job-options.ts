@@ -52,6 +52,11 @@ export function declareJob(command: Command): void {
     .option('--notes <text>', 'a note that stays with the job')
 }
 
+/** The whole request, with its list of entities in it. */
+export function requestOf({ request, entities }: AskedJob): AskedJob['request'] {
+  return entities.length === 0 ? request : { ...request, target: { append: { entities: [...entities] } } }
+}
+
 /** Reads the options. Fails with a usage error on what cannot be read; what is not allowed the service says. */
 export async function readJob(run: Run, type: string | undefined): Promise<AskedJob> {
   const { surroundings, options } = run

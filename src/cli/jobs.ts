@@ -1,16 +1,16 @@
 /** `drover jobs`: run, list, show, watch, pause, resume, cancel, plan, and why. Serves: Endpoints (Jobs). */
 import type { Command } from 'commander'
 import type { JobView } from '../contract/client/client.ts'
-import { command, group, type Run } from './command.ts'
+import { command, commandForEach, group, type Run } from './command.ts'
 import { CommandFailed, type ExitName } from './exit-codes.ts'
 import { anyValue, declareFilter, filterOf } from './filters.ts'
 import { collected, foundRows } from './found-rows.ts'
 import { followJob, OUTCOMES } from './job-following.ts'
 import { makeJob } from './job-making.ts'
-import { declareJob, readJob } from './job-options.ts'
+import { declareJob, readJob, requestOf } from './job-options.ts'
 import { concerns, JOB_TITLES, jobRow, jobWords, planWords } from './job-words.ts'
 import { operationOf, whyWords } from './operation-words.ts'
-import { table } from './output.ts'
+import { table, tableOr } from './output.ts'
 import type { Surroundings } from './surroundings.ts'
 import { spanOf } from './times.ts'
 import { count, words } from './values.ts'
@@ -111,11 +111,10 @@ function planCommand(surroundings: Surroundings): Command {
       declare: declareJob,
     },
     async (run, type) => {
-      const { request, entities, query } = await readJob(run, type)
+      const asked = await readJob(run, type)
       const { client } = await run.session()
-      const target = entities.length > 0 ? { target: { append: { entities: [...entities] } } } : {}
-      const body = { job: { request: { ...request, ...target } } }
-      const plan = await client.call('POST /operation/jobs/plan', { query, body })
+      const body = { job: { request: requestOf(asked) } }
+      const plan = await client.call('POST /operation/jobs/plan', { query: asked.query, body })
       await run.out.answer(plan, () => planWords(plan, run.out))
       return plan.error ? 'refused' : undefined
     },
@@ -156,12 +155,11 @@ function listCommand(surroundings: Surroundings): Command {
       const body = { sort, ...(filter && { filter }) }
       const jobs = await collected(foundRows(client, 'POST /search/jobs', body, Number(options.limit)))
       await out.answer(jobs, () =>
-        jobs.length === 0
-          ? 'No jobs.'
-          : table(
-              JOB_TITLES,
-              jobs.map(job => jobRow(job, out)),
-            ),
+        tableOr(
+          'No jobs.',
+          JOB_TITLES,
+          jobs.map(job => jobRow(job, out)),
+        ),
       )
       return undefined
     },
@@ -223,7 +221,7 @@ function watchCommand(surroundings: Surroundings): Command {
 }
 
 function changeCommand(surroundings: Surroundings, name: 'pause' | 'resume', active: boolean): Command {
-  return command(
+  return commandForEach(
     surroundings,
     {
       usage: `${name} <jobs...>`,
@@ -232,15 +230,11 @@ function changeCommand(surroundings: Surroundings, name: 'pause' | 'resume', act
         : 'launch nothing more of these jobs; what was sent goes on',
       examples: [{ meaning: active ? 'go on with a job' : 'hold a job', line: `drover jobs ${name} $RUNNING_JOB` }],
     },
-    async (run, ...jobs) => {
-      const { client } = await run.session()
-      for (const jobId of jobs) {
-        const body = { job: { request: { active } } }
-        const job = await client.call('PUT /operation/jobs/{jobId}', { path: { jobId }, body })
-        await run.out.line(job, () => changedWords(job))
-      }
-      return undefined
+    (client, jobId) => {
+      const body = { job: { request: { active } } }
+      return client.call('PUT /operation/jobs/{jobId}', { path: { jobId }, body })
     },
+    changedWords,
   )
 }
 
@@ -250,21 +244,15 @@ function changedWords({ id, report: { summary } }: JobView): string {
 }
 
 function cancelCommand(surroundings: Surroundings): Command {
-  return command(
+  return commandForEach(
     surroundings,
     {
       usage: 'cancel <jobs...>',
       description: 'cancel jobs and every operation of theirs that is open; steps already done on devices stay done',
       examples: [{ meaning: 'cancel a job', line: 'drover jobs cancel $JOB_TO_CANCEL' }],
     },
-    async (run, ...jobs) => {
-      const { client } = await run.session()
-      for (const jobId of jobs) {
-        const job = await client.call('DELETE /operation/jobs/{jobId}', { path: { jobId } })
-        await run.out.line(job, () => changedWords(job))
-      }
-      return undefined
-    },
+    (client, jobId) => client.call('DELETE /operation/jobs/{jobId}', { path: { jobId } }),
+    changedWords,
   )
 }
 

@@ -109,6 +109,11 @@ export function table(head: readonly string[], rows: readonly (readonly Cell[])[
   return `${lines.toString().replace(/[ \t]+$/gm, '')}\n`
 }
 
+/** A table, or a word where it would have no rows. */
+export function tableOr(nothing: string, head: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  return rows.length === 0 ? nothing : table(head, rows)
+}
+
 /** What has a value, a line each under its name. */
 export function facts(rows: readonly (readonly [name: string, value: Cell])[]): string {
   const present = rows.filter(([, value]) => value !== undefined && value !== null && value !== '')

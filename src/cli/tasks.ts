@@ -1,15 +1,14 @@
 /** `drover tasks`: jobs that repeat. Serves: Task, Endpoints (Tasks). */
 import type { Command } from 'commander'
-import type { TaskScheduleSchema, TaskView } from '../contract/client/client.ts'
-import { command, group, type Run } from './command.ts'
-import { CommandFailed } from './exit-codes.ts'
+import { command, commandForEach, group } from './command.ts'
 import { anyValue, declareFilter, filterOf } from './filters.ts'
 import { collected, foundRows } from './found-rows.ts'
-import { declareJob, readJob } from './job-options.ts'
+import { declareJob, readJob, requestOf } from './job-options.ts'
 import { JOB_TITLES, jobRow } from './job-words.ts'
-import { type Cell, facts, type Output, table } from './output.ts'
+import { tableOr } from './output.ts'
 import type { Surroundings } from './surroundings.ts'
-import { readInstant, readSpan, shownSpan } from './times.ts'
+import { readTaskSchedule } from './task-schedule.ts'
+import { changedTaskWords, TASK_TITLES, taskRow, taskWords } from './task-words.ts'
 import { count, words } from './values.ts'
 
 const LISTED = 20
@@ -63,126 +62,22 @@ function createCommand(surroundings: Surroundings): Command {
     },
     async (run, type) => {
       const { options, out } = run
-      const { request, entities, query } = await readJob(run, type)
-      const target = entities.length > 0 ? { target: { append: { entities: [...entities] } } } : {}
+      const asked = await readJob(run, type)
       const given = options as Readonly<Record<string, string | undefined>>
       const task = {
         ...(given.id !== undefined && { id: given.id }),
         ...(given.name !== undefined && { name: given.name }),
         ...(given.description !== undefined && { description: given.description }),
         active: options.inactive !== true,
-        schedule: readSchedule(run),
-        job: { request: { ...request, ...target } },
+        schedule: readTaskSchedule(run),
+        job: { request: requestOf(asked) },
       }
       const { client } = await run.session()
-      const made = await client.call('POST /operation/tasks', { query, body: { task } })
+      const made = await client.call('POST /operation/tasks', { query: asked.query, body: { task } })
       await out.answer(made.task, () => taskWords(made.task, out))
       return undefined
     },
   )
-}
-
-const PERIODS = [
-  ['DAYS', 86_400_000],
-  ['HOURS', 3_600_000],
-  ['MINUTES', 60_000],
-  ['SECONDS', 1_000],
-] as const
-
-function readSchedule({ options, out }: Run): TaskScheduleSchema {
-  const { first, every, at, on, day, months, times, until } = options
-  const instant = (option: string, value: unknown) => {
-    if (typeof value !== 'string') return undefined
-    const read = readInstant(value, new Date(), out.utc)
-    if (!read)
-      throw new CommandFailed('usage', `${option} must be a time such as 22:00 or 2026-03-02T22:00, not "${value}".`)
-    return { date: read.toISOString() }
-  }
-  const start = instant('--first', first)
-  const stop = typeof times === 'number' ? { executions: times } : instant('--until', until)
-  const patterned = [at, on, day, months].some(value => value !== undefined)
-  if (every !== undefined && patterned)
-    throw new CommandFailed('usage', 'Give --every, or --at with --on, --day and --months.')
-  // The service is the judge of the words for days and months.
-  const calendar = {
-    ...(typeof at === 'string' && { time: timeOfDay(at, out.utc) }),
-    ...(Array.isArray(on) && { weekly: { days: on } }),
-    ...(typeof day === 'number' &&
-      (Array.isArray(months) ? { yearly: { day, months } } : { monthly: { day, months: MONTHS } })),
-  } as Pattern
-  const repeating =
-    typeof every === 'string' ? { period: periodOf(every) } : patterned ? { pattern: calendar } : undefined
-  return { ...(start && { start }), ...(stop && { stop }), ...(repeating && { repeating }) }
-}
-
-const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
-type Pattern = Extract<NonNullable<TaskScheduleSchema['repeating']>, { pattern: unknown }>['pattern']
-
-function periodOf(text: string): { each: number; unit: (typeof PERIODS)[number][0] } {
-  const span = readSpan(text)
-  const [unit, length] = PERIODS.find(([, ms]) => span !== undefined && span > 0 && span % ms === 0) ?? []
-  if (span === undefined || unit === undefined) {
-    throw new CommandFailed('usage', `--every must be whole seconds, such as 90s, 15m or 6h, not "${text}".`)
-  }
-  return { each: span / length, unit }
-}
-
-/** A time of day with the offset that this machine has now: a pattern keeps the offset it came with. */
-function timeOfDay(text: string, utc: boolean): string {
-  const clock = /^(\d{1,2}:\d{2})(:\d{2})?$/.exec(text)
-  if (!clock) throw new CommandFailed('usage', `--at must be a time of day such as 02:30, not "${text}".`)
-  const time = `${clock[1]!.padStart(5, '0')}${clock[2] ?? ':00'}`
-  const offset = utc ? 0 : -new Date().getTimezoneOffset()
-  if (offset === 0) return `${time}Z`
-  const digits = (value: number) => String(value).padStart(2, '0')
-  return `${time}${offset < 0 ? '-' : '+'}${digits(Math.floor(Math.abs(offset) / 60))}:${digits(Math.abs(offset) % 60)}`
-}
-
-const TITLES = ['id', 'name', 'state', 'type', 'repeats', 'next', 'jobs', 'skipped', 'user']
-
-function taskRow({ id, name, state, job, schedule, report, user }: TaskView, out: Output): Cell[] {
-  const { executions, skipped, nextDate } = report
-  return [
-    id,
-    name,
-    state,
-    String(job.request.name),
-    repeats(schedule),
-    out.instant(nextDate),
-    executions,
-    skipped,
-    user,
-  ]
-}
-
-function taskWords(task: TaskView, out: Output): string {
-  return facts([
-    ['Task', task.id],
-    ['Name', task.name],
-    ['Description', task.description],
-    ['State', task.state],
-    ['User', task.user],
-    ['Repeats', repeats(task.schedule)],
-    ['Next', out.instant(task.report.nextDate)],
-    ['Jobs', task.report.executions],
-    ['Skipped', task.report.skipped || undefined],
-    ['Type', String(task.job.request.name)],
-    ['Request', JSON.stringify(task.job.request)],
-  ])
-}
-
-function repeats(schedule: TaskView['schedule']): string {
-  const { repeating } = schedule as TaskScheduleSchema
-  if (!repeating) return 'once'
-  if ('period' in repeating) {
-    const { each, unit } = repeating.period
-    return `every ${shownSpan(each * PERIODS.find(([name]) => name === unit)![1])}`
-  }
-  const { time, weekly, monthly, yearly } = repeating.pattern
-  const days =
-    weekly?.days.join(',') ??
-    (monthly ? `day ${monthly.day}` : yearly ? `day ${yearly.day} of ${yearly.months?.join(',')}` : 'daily')
-  return time === undefined ? days : `${days} at ${time}`
 }
 
 function listCommand(surroundings: Surroundings): Command {
@@ -207,12 +102,11 @@ function listCommand(surroundings: Surroundings): Command {
         foundRows(client, 'POST /search/tasks', filter ? { filter } : {}, Number(options.limit)),
       )
       await out.answer(tasks, () =>
-        tasks.length === 0
-          ? 'No tasks.'
-          : table(
-              TITLES,
-              tasks.map(task => taskRow(task, out)),
-            ),
+        tableOr(
+          'No tasks.',
+          TASK_TITLES,
+          tasks.map(task => taskRow(task, out)),
+        ),
       )
       return undefined
     },
@@ -254,12 +148,11 @@ function jobsCommand(surroundings: Surroundings): Command {
       const page = await client.call('GET /operation/tasks/{taskId}/jobs', { path: { taskId: taskId! }, query })
       const jobs = page?.jobs ?? []
       await out.answer(jobs, () =>
-        jobs.length === 0
-          ? 'No jobs.'
-          : table(
-              JOB_TITLES,
-              jobs.map(job => jobRow(job, out)),
-            ),
+        tableOr(
+          'No jobs.',
+          JOB_TITLES,
+          jobs.map(job => jobRow(job, out)),
+        ),
       )
       return undefined
     },
@@ -284,12 +177,11 @@ function entitiesCommand(surroundings: Surroundings): Command {
       const page = await client.call('GET /operation/tasks/{taskId}/entities', { path: { taskId: taskId! }, query })
       const entities = page?.entities ?? []
       await out.answer(entities, () =>
-        entities.length === 0
-          ? 'Nothing.'
-          : table(
-              ['id', 'kind'],
-              entities.map(({ id, resourceType }) => [id, resourceType]),
-            ),
+        tableOr(
+          'Nothing.',
+          ['id', 'kind'],
+          entities.map(({ id, resourceType }) => [id, resourceType]),
+        ),
       )
       return undefined
     },
@@ -297,46 +189,30 @@ function entitiesCommand(surroundings: Surroundings): Command {
 }
 
 function changeCommand(surroundings: Surroundings, name: 'pause' | 'resume', active: boolean): Command {
-  return command(
+  return commandForEach(
     surroundings,
     {
       usage: `${name} <tasks...>`,
       description: active ? 'let tasks launch jobs again' : 'launch no more jobs of these tasks; those that run go on',
       examples: [{ meaning: active ? 'go on with a task' : 'hold a task', line: `drover tasks ${name} $TASK` }],
     },
-    async (run, ...tasks) => {
-      const { client } = await run.session()
-      for (const taskId of tasks) {
-        const { task } = await client.call('PUT /operation/tasks/{taskId}', {
-          path: { taskId },
-          body: { task: { active } },
-        })
-        await run.out.line(task, () => changedWords(task, run.out))
-      }
-      return undefined
+    async (client, taskId) => {
+      const body = { task: { active } }
+      return (await client.call('PUT /operation/tasks/{taskId}', { path: { taskId }, body })).task
     },
+    changedTaskWords,
   )
 }
 
-function changedWords({ id, state, report }: TaskView, out: Output): string {
-  return `Task ${id} is ${state}${report.nextDate === '' ? '' : `, next at ${out.instant(report.nextDate)}`}.`
-}
-
 function deleteCommand(surroundings: Surroundings): Command {
-  return command(
+  return commandForEach(
     surroundings,
     {
       usage: 'delete <tasks...>',
       description: 'end tasks for good, and cancel what runs of them',
       examples: [{ meaning: 'end a task', line: 'drover tasks delete $TASK_TO_DELETE' }],
     },
-    async (run, ...tasks) => {
-      const { client } = await run.session()
-      for (const taskId of tasks) {
-        const { task } = await client.call('DELETE /operation/tasks/{taskId}', { path: { taskId } })
-        await run.out.line(task, () => changedWords(task, run.out))
-      }
-      return undefined
-    },
+    async (client, taskId) => (await client.call('DELETE /operation/tasks/{taskId}', { path: { taskId } })).task,
+    changedTaskWords,
   )
 }

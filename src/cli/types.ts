@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { OperationTypeAnswer } from '../contract/client/client.ts'
 import { command, group } from './command.ts'
-import { type Cell, facts, table } from './output.ts'
+import { type Cell, facts, tableOr } from './output.ts'
 import type { Surroundings } from './surroundings.ts'
 import { jsonObject, words } from './values.ts'
 
@@ -39,7 +39,7 @@ function listCommand(surroundings: Surroundings): Command {
           : ((await client.call('GET /operationTypes/provision/organizations/{organization}', {
               path: { organization: await organization() },
             })) ?? [])
-      await run.out.answer(types, () => (types.length === 0 ? 'No types.' : table(TITLES, types.map(typeRow))))
+      await run.out.answer(types, () => tableOr('No types.', TITLES, types.map(typeRow)))
       return undefined
     },
   )

@@ -13,6 +13,7 @@ interface Media {
   examples?: Record<string, { value: unknown }>
 }
 interface Operation {
+  security?: unknown[]
   requestBody?: { content: Record<string, Media> }
 }
 interface Endpoint {
@@ -47,6 +48,12 @@ function example({ requestBody }: Operation): unknown {
   return media?.example ?? Object.values(media?.examples ?? {})[0]?.value
 }
 
+/** Bodies that each is likely to take, so that it is not for them that a request is refused. */
+const CHANGES: Readonly<Record<string, object>> = {
+  '/north/v80/provision/users/{email}': { user: { name: 'N' } },
+  '/north/v80/provision/organizations/{name}': { organization: { description: 'd' } },
+}
+
 /** A stream of events has no end: its status is enough. */
 async function statusOf(
   method: string,
@@ -64,6 +71,28 @@ async function statusOf(
   stop.abort()
   return status
 }
+
+describe('credentials', () => {
+  const closed = ofClients.filter(({ operation }) => operation.security?.length !== 0)
+
+  test('are asked for everywhere but at the login', () => {
+    expect(closed.length).toBeGreaterThan(60)
+    expect(ofClients.filter(each => !closed.includes(each)).map(({ path }) => path)).toEqual([LOGIN])
+  })
+
+  test('that are none, or wrong ones, are 401 everywhere', async () => {
+    for (const { name, method, path, operation } of closed) {
+      const asked = address(path, { organization: 'drover', name: 'drover' })
+      for (const headers of [{ 'x-apikey': '' }, { 'x-apikey': 'wrong' }, { authorization: 'Bearer wrong' }]) {
+        const { status, body } = await house.call(method, asked, operation.requestBody ? {} : undefined, {
+          'x-apikey': '',
+          ...headers,
+        })
+        expect([name, status, body]).toEqual([name, 401, { errors: [{ code: '0x04', message: 'Unauthorized.' }] }])
+      }
+    }
+  })
+})
 
 describe('a profile', () => {
   const everybody = [...PROFILES]
@@ -98,6 +127,37 @@ describe('a profile', () => {
     }
     expect(wrong).toEqual([])
   })
+
+  test('viewer is told 403 also of what is there, by everything that changes it but its own password', async () => {
+    const viewer = await user('viewer@drover.test', 'viewer')
+    await house.provision('seen')
+    const real = {
+      organization: 'drover',
+      name: 'drover',
+      email: 'viewer@drover.test',
+      jobId: (await asking(house).make(on(['seen'], { active: false }))).id,
+      taskId: (await makeTask(on(['seen']), { id: 'seen', active: false })).id,
+      operationName: 'REBOOT_EQUIPMENT',
+      identifier: 'seen',
+      deviceId: 'seen',
+    }
+    const wrong: string[] = []
+    for (const { name, method, path, operation } of ofClients) {
+      const asks = method === 'GET' || path.endsWith('/plan') || /\/search(\/|$)/.test(path)
+      if (asks || path === LOGIN || path.endsWith('/users/{email}')) continue
+      const body = operation.requestBody ? (CHANGES[path] ?? example(operation)) : undefined
+      const status = await statusOf(method, address(path, real), viewer, body)
+      if (status !== 403) wrong.push(`${name}: ${status}`)
+    }
+    expect(wrong).toEqual([])
+    for (const path of [
+      `/operation/jobs/${real.jobId}`,
+      '/operation/tasks/seen',
+      '/provision/organizations/drover/devices/seen',
+    ]) {
+      expect([path, (await house.call('GET', `/north/v80${path}`)).status]).toEqual([path, 200])
+    }
+  })
 })
 
 describe('another organization', async () => {
@@ -125,19 +185,28 @@ describe('another organization', async () => {
     identifier: 'd1',
     deviceId: 'd1',
   }
-  const CHANGES: Readonly<Record<string, object>> = {
-    '/north/v80/provision/users/{email}': { user: { name: 'N' } },
-    '/north/v80/provision/organizations/{name}': { organization: { description: 'd' } },
-  }
   const named = ofClients.filter(({ path }) => path.includes('{') && !path.includes('/catalog/'))
 
-  test('its things are 404 at every endpoint that names one', async () => {
+  const secrets = [job.id, operationId, '"theirs"', 'THEIRS', 'theirs@drover.test', '"d1"']
+
+  test('its things are 404 at every endpoint that names one, which says nothing of them', async () => {
     expect(named.length).toBeGreaterThan(60)
     const seen: string[] = []
     for (const { name, method, path, operation } of named) {
       const body = operation.requestBody ? (CHANGES[path] ?? example(operation)) : undefined
-      const status = await statusOf(method, address(path, theirs), foreigner, body)
-      if (status !== 404) seen.push(`${name}: ${status}`)
+      const asked = address(path, theirs)
+      if (path.endsWith('/events')) {
+        const status = await statusOf(method, asked, foreigner, body)
+        if (status !== 404) seen.push(`${name}: ${status}`)
+        continue
+      }
+      const { status, body: told } = await house.call(method, asked, body, { ...foreigner, 'x-apikey': '' })
+      const text = JSON.stringify(told)
+      // What was asked for may stand in the refusal.
+      const saysNothing = secrets.every(
+        secret => decodeURIComponent(asked).includes(secret.replaceAll('"', '')) || !text.includes(secret),
+      )
+      if (status !== 404 || !saysNothing) seen.push(`${name}: ${status} ${text}`)
     }
     expect(seen).toEqual([])
   })
@@ -149,6 +218,8 @@ describe('another organization', async () => {
       '/north/v80/operationTypes/provision/organizations/drover/THEIRS',
       '/north/v80/provision/organizations/drover/devices/d1',
       '/north/v80/provision/users/theirs@drover.test',
+      '/north/v80/provision/organizations/drover',
+      `${functions}/theirs`,
     ]) {
       expect([path, (await house.call('GET', path)).status]).toEqual([path, 200])
     }
@@ -178,7 +249,7 @@ describe('another organization', async () => {
       })
       expect([200, 204, 403], name).toContain(status)
       const text = JSON.stringify(body ?? '')
-      for (const secret of [job.id, operationId, '"theirs"', 'THEIRS', 'theirs@drover.test', '"d1"']) {
+      for (const secret of secrets) {
         expect(text.includes(secret), `${name} shows ${secret}`).toBe(false)
       }
     }

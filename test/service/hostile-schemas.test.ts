@@ -7,8 +7,6 @@ const house = await openHouse()
 const { refusal } = asking(house)
 await house.provision('d1')
 
-/** What a client waits for an answer. */
-const CLIENT_MS = 5_000
 let made = 0
 
 const inside = (levels: number): object =>
@@ -21,22 +19,24 @@ const doubling = Object.fromEntries(
 )
 const ofA = (a: object) => ({ type: 'object', properties: { a } })
 
-/** Asks while somebody else reads a type all the time; nobody's answer takes longer than a client waits. */
+/** What a client waits for an answer. */
+const CLIENT_MS = 5_000
+
+/**
+ * Asks while somebody else reads a type all the time. The process of the test does the work of the service too, so the processor time
+ * that it takes bounds how long anybody waits, and does not depend on who else is at work on the machine.
+ */
 async function besideOthers<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  const before = process.cpuUsage()
   let over = false
   const asked = Promise.allSettled([ask()]).finally(() => {
     over = true
   })
-  const startedAt = performance.now()
-  let longestMs = 0
-  do {
-    const readAt = performance.now()
-    expect((await house.call('GET', `${TYPES}/UPDATE`)).status).toBe(200)
-    longestMs = Math.max(longestMs, performance.now() - readAt)
-  } while (!over)
+  do expect((await house.call('GET', `${TYPES}/UPDATE`)).status).toBe(200)
+  while (!over)
   const [settled] = await asked
-  expect(performance.now() - startedAt).toBeLessThan(CLIENT_MS)
-  expect(longestMs).toBeLessThan(CLIENT_MS)
+  const { user, system } = process.cpuUsage(before)
+  expect((user + system) / 1_000).toBeLessThan(CLIENT_MS)
   if (settled.status === 'rejected') throw settled.reason
   return settled.value
 }
