@@ -1,10 +1,8 @@
 /** `drover login` and `drover logout`: who one is at a service, kept for the next commands. A password is asked for, and kept nowhere. */
-import { createInterface } from 'node:readline/promises'
-import { Writable } from 'node:stream'
-import { text as readStream } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { createClient } from '../contract/client/client.ts'
-import { command, type Run } from './command.ts'
+import { ask, firstLines } from './asking.ts'
+import { command } from './command.ts'
 import { CommandFailed } from './exit-codes.ts'
 import { serviceUrl } from './session.ts'
 import { forgetSignedIn, keepSignedIn, readToken, signedInFile } from './signed-in.ts'
@@ -34,8 +32,8 @@ export function loginCommand(surroundings: Surroundings): Command {
       const { options, out } = run
       const url = await serviceUrl({ url: options.url as string | undefined }, surroundings.env)
       const email = typeof options.email === 'string' ? options.email : await ask(run, 'Email: ')
-      const password =
-        options.passwordStdin === true ? await firstLine(surroundings) : await ask(run, 'Password: ', true)
+      const [password = ''] =
+        options.passwordStdin === true ? await firstLines(surroundings, 1) : [await ask(run, 'Password: ', true)]
       const client = createClient({ url })
       const { user } = await client.call('POST /provision/users/login', { body: { email, password } })
       if (user.jwt === undefined) throw new CommandFailed('failed', 'The service gave no token.')
@@ -76,35 +74,4 @@ export function logoutCommand(surroundings: Surroundings): Command {
       return undefined
     },
   )
-}
-
-async function firstLine({ stdin }: Surroundings): Promise<string> {
-  const [line = ''] = (await readStream(stdin)).split(/\r?\n/)
-  return line
-}
-
-/** Asks on the terminal; a secret is not shown while it is typed. */
-async function ask({ surroundings }: Run, question: string, secret = false): Promise<string> {
-  const { stdin, stderr, interrupted } = surroundings
-  if (!stdin.isTTY) {
-    const way = secret ? '--password-stdin reads the password from a pipe.' : 'Give --email.'
-    throw new CommandFailed('usage', `There is no terminal to ask on. ${way}`)
-  }
-  let hidden = false
-  const output = new Writable({
-    write(chunk, _encoding, done) {
-      if (!hidden) stderr.write(chunk)
-      done()
-    },
-  })
-  const lines = createInterface({ input: stdin, output, terminal: true })
-  try {
-    const answer = lines.question(question, { signal: interrupted })
-    hidden = secret
-    const given = await answer
-    if (secret) stderr.write('\n')
-    return given
-  } finally {
-    lines.close()
-  }
 }

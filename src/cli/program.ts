@@ -1,6 +1,7 @@
 /** The tree of commands. What it says of itself is what help, completion and the reference show. */
 import { Command } from 'commander'
 import about from '../../package.json' with { type: 'json' }
+import { auditCommand } from './audit.ts'
 import { endOf } from './command.ts'
 import { completionCommand } from './completion.ts'
 import { backupCommand, pruneCommand, restoreCommand } from './data.ts'
@@ -15,6 +16,7 @@ import { searchCommand } from './search.ts'
 import type { Surroundings } from './surroundings.ts'
 import { tasksCommand } from './tasks.ts'
 import { typesCommand } from './types.ts'
+import { usersCommand } from './users.ts'
 import { verifyCommand } from './verify.ts'
 
 /** Every command, in the order of the help. A new one is a line here. */
@@ -31,6 +33,8 @@ const COMMANDS = [
   devicesCommand,
   searchCommand,
   deliveriesCommand,
+  usersCommand,
+  auditCommand,
   verifyCommand,
   backupCommand,
   restoreCommand,

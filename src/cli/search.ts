@@ -7,6 +7,7 @@ import { CommandFailed } from './exit-codes.ts'
 import { declareFilter, filterOf } from './filters.ts'
 import { foundRows, type RowsName } from './found-rows.ts'
 import { type Cell, createTable, table } from './output.ts'
+import { linesIn, type RowProgress, rowProgress } from './row-progress.ts'
 import type { Surroundings } from './surroundings.ts'
 import { count, words } from './values.ts'
 
@@ -120,7 +121,8 @@ function limitOf({ options }: Run): number {
 
 async function listForPrograms(run: Run, name: RowsName, body: SearchBody, query: Query): Promise<undefined> {
   const { client } = await run.session()
-  for await (const row of foundRows(client, name, body, limitOf(run), query)) await run.out.line(row, () => '')
+  const rows = foundRows(client, name, body, limitOf(run), query)
+  for await (const row of watched(run, name, body, query, rows)) await run.out.line(row, () => '')
   return undefined
 }
 
@@ -137,7 +139,8 @@ async function listForPeople(
   const select = named.map(({ name: field, key }) => ({ name: field, fields: [{ alias: key }] }))
   const titles = named.map(({ name: field, title }) => title ?? field)
   const show = createTable(titles, run.out)
-  for await (const row of foundRows(client, name, { ...body, select }, limitOf(run), query)) {
+  const rows = foundRows(client, name, { ...body, select }, limitOf(run), query)
+  for await (const row of watched(run, name, body, query, rows)) {
     await show.row(named.map(({ key }) => cellOf((row as Record<string, unknown>)[key])))
   }
   if ((await show.end()) === 0) await run.out.write('Nothing found.\n')
@@ -150,9 +153,39 @@ function cellOf(value: unknown): Cell {
 
 async function stream(run: Run, name: RowsName, body: SearchBody, query: Query): Promise<undefined> {
   const { client } = await run.session()
-  const response = await client.open(name, 'text/plain', { body, query, signal: run.surroundings.interrupted })
-  for await (const text of textOf(response)) await run.out.write(text)
+  const progress = await progressOf(run, name, body, query)
+  try {
+    const response = await client.open(name, 'text/plain', { body, query, signal: run.surroundings.interrupted })
+    for await (const text of textOf(response)) {
+      await run.out.write(text)
+      progress.more(linesIn(text))
+    }
+  } finally {
+    progress.end()
+  }
   return undefined
+}
+
+function progressOf(run: Run, name: RowsName, { filter }: SearchBody, query: Query): Promise<RowProgress> {
+  return rowProgress(run, async () => {
+    const { client } = await run.session()
+    const { summary } = await client.call(`${name}/summary`, { body: filter ? { filter } : {}, query })
+    return summary.count
+  })
+}
+
+/** The same rows; of all of them it is shown how far they have come. */
+async function* watched<Row>(run: Run, name: RowsName, body: SearchBody, query: Query, rows: AsyncIterable<Row>) {
+  if (run.options.all !== true) return yield* rows
+  const progress = await progressOf(run, name, body, query)
+  try {
+    for await (const row of rows) {
+      yield row
+      progress.more(1)
+    }
+  } finally {
+    progress.end()
+  }
 }
 
 async function summarise(run: Run, name: RowsName, body: SearchBody, query: Query): Promise<undefined> {

@@ -17,6 +17,8 @@ export interface RunOptions {
   readonly stdin?: string
   /** whether standard input is a terminal that asks */
   readonly terminal?: boolean
+  /** whether standard error is a terminal, on which somebody watches */
+  readonly watched?: boolean
   readonly signal?: AbortSignal
 }
 
@@ -35,7 +37,7 @@ export async function openCommandLine(given: Readonly<Record<string, string>> = 
           isTTY: options.terminal === true,
         }),
         stdout: stdout.stream,
-        stderr: stderr.stream,
+        stderr: Object.assign(stderr.stream, { isTTY: options.watched === true }),
         interrupted: options.signal ?? new AbortController().signal,
       })
       return { code, stdout: stdout.text(), stderr: stderr.text() }

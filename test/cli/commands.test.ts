@@ -303,3 +303,100 @@ describe('devices import', () => {
     expect((await cli.run(['devices', 'import', inFile('nothing.csv')])).code).toBe(2)
   })
 })
+
+describe('users', () => {
+  const email = 'ana@example.com'
+  const asAna = (password: string) =>
+    cli.run(['login', '--email', email, '--password-stdin', '--json'], { stdin: `${password}\n` })
+
+  test('are made, shown, changed, given passwords and keys, and removed', async () => {
+    const make = ['users', 'create', email, '--profile', 'viewer', '--name', 'Ana', '--password-stdin']
+    const made = await cli.run(make, { stdin: 'the first password\n' })
+    expect([made.code, made.stderr]).toEqual([0, ''])
+    expect(made.stdout).toMatch(/Email +ana@example.com\nProfile +viewer\nOrganization +drover\nname +Ana\n/)
+    expect((await asAna('the first password')).code).toBe(0)
+
+    const listed = await cli.run(['users', 'list', '--profile', 'viewer'])
+    expect(listed.stdout).toMatch(/^EMAIL +PROFILE +ORGANIZATION.*\nana@example.com +viewer +drover +Ana\n$/)
+    const changed = await cli.run(['users', 'change', email, '--profile', 'advanced', '--set', 'langCode=en', '--json'])
+    expect(JSON.parse(changed.stdout)).toMatchObject({ email, profile: 'advanced', langCode: 'en' })
+
+    const password = await cli.run(['users', 'password', email, '--password-stdin'], { stdin: 'the second password\n' })
+    expect(password.stdout).toBe(`The password of ${email} is changed; its tokens have ended.\n`)
+    expect([(await asAna('the first password')).code, (await asAna('the second password')).code]).toEqual([5, 0])
+
+    const key = async (...more: string[]) => (await cli.run(['users', 'key', email, ...more])).stdout.trim()
+    const [first, second] = [await key(), await key('--new')]
+    expect(second).not.toBe(first)
+    const asks = async (apiKey: string) => (await cli.run(['jobs', 'list'], { env: { DROVER_API_KEY: apiKey } })).code
+    expect(await asks(second)).toBe(0)
+    await expect.poll(() => asks(first), { timeout: 45_000 }).toBe(5)
+
+    expect((await cli.run(['users', 'delete', email])).stdout).toBe(`User ${email} is removed.\n`)
+    expect((await cli.run(['users', 'show', email])).code).toBe(6)
+  })
+
+  test('show their keys nowhere but where one is asked for', async () => {
+    const shown = [
+      await cli.run(['users', 'show', ADMIN]),
+      await cli.run(['users', 'show', ADMIN, '--json']),
+      await cli.run(['users', 'list', '--json']),
+    ]
+    for (const { stdout } of shown) {
+      expect(stdout).toContain(ADMIN)
+      expect(stdout).not.toContain(house.apiKey)
+    }
+    expect((await cli.run(['users', 'key', ADMIN])).stdout).toBe(`${house.apiKey}\n`)
+  })
+
+  test('change their own password with the present one', async () => {
+    const [present, next] = ['the password of bea', 'another one of bea']
+    const make = ['users', 'create', 'bea@example.com', '--profile', 'advanced', '--password-stdin']
+    await cli.run(make, { stdin: `${present}\n` })
+    const env = { DROVER_API_KEY: (await cli.run(['users', 'key', 'bea@example.com'])).stdout.trim() }
+    const change = (stdin: string, ...own: string[]) =>
+      cli.run(['users', 'password', 'bea@example.com', '--password-stdin', ...own], { env, stdin })
+    expect((await change(`${next}\n`)).code).not.toBe(0)
+    expect((await change(`wrong\n${next}\n`, '--own')).code).not.toBe(0)
+    expect((await change(`${present}\n${next}\n`, '--own')).code).toBe(0)
+  })
+})
+
+describe('audit', () => {
+  test('shows who did what, the latest first, for people, for programs and as CSV', async () => {
+    const make = ['users', 'create', 'seen@example.com', '--profile', 'viewer', '--password-stdin']
+    await cli.run(make, { stdin: 'a good password\n' })
+    const people = await cli.run(['audit', '--user', ADMIN, '--from', '2020-01-01', '--limit', '5'])
+    expect([people.code, people.stderr]).toEqual([0, ''])
+    const [titles, latest] = people.stdout.split('\n')
+    expect(titles).toMatch(/^DATE +USER +METHOD +PATH +STATUS/)
+    expect(latest).toMatch(/admin@drover.test +POST +\/north\/v80\/provision\/users +201/)
+    const programs = JSON.parse((await cli.run(['audit', '--user', ADMIN, '--limit', '1', '--json'])).stdout)
+    expect(programs).toMatchObject([{ user: ADMIN, method: 'POST', status: 201 }])
+    const csv = await cli.run(['audit', '--csv'])
+    expect(csv.stdout).toMatch(/^date;user;method;path;address;status;errorCode;requestId\n/)
+    expect(csv.stdout.split('\n').length).toBeGreaterThan(3)
+    expect((await cli.run(['audit', '--to', '2020-01-01'])).stdout).toBe('Nothing was done.\n')
+  })
+
+  test('refuses a time that is none', async () => {
+    const { code, stderr } = await cli.run(['audit', '--from', 'yesterday'])
+    expect([code, stderr]).toEqual([
+      2,
+      'drover: --from must be a time such as 08:00 or 2026-03-02T08:00, not "yesterday".\n',
+    ])
+  })
+})
+
+test.each(['search devices --csv', 'search devices --all', 'search devices --all --json', 'audit --csv'])(
+  '%s shows how far it has come where somebody watches, and nothing of it in the answer',
+  async line => {
+    const args = line.split(' ')
+    const [watched, unwatched] = [await cli.run(args, { watched: true }), await cli.run(args)]
+    expect([watched.code, unwatched.code, unwatched.stderr]).toEqual([0, 0, ''])
+    expect(watched.stderr).toContain('Reading')
+    expect(watched.stderr).toMatch(/\d+ of \d+ rows/)
+    expect(watched.stdout).not.toContain('Reading')
+    expect(watched.stdout.split('\n')[0]).toBe(unwatched.stdout.split('\n')[0])
+  },
+)

@@ -90,6 +90,10 @@ beforeAll(async () => {
     '--where',
     `jobId=${done.id}`,
   ).then(row => [row])
+  for (const email of ['colleague@example.com', 'leaver@example.com']) {
+    const user = { email, password: 'a good password', profile: 'viewer' }
+    expect((await house.call('POST', '/north/v80/provision/users', { user })).status).toBe(201)
+  }
   const deliveries = await answer<{ id: string }[]>('deliveries', 'list', '--job', done.id)
   Object.assign(variables, {
     JOB: done.id,
