@@ -67,7 +67,7 @@ async function certificateOf({ mqttTlsCertFile, mqttTlsKeyFile }: Config) {
   return { cert, key }
 }
 
-function externalMqtt({ config, log, node, names }: MqttParts, url: string): Mqtt {
+function externalMqtt({ config, log, names }: MqttParts, url: string): Mqtt {
   let kept: KeptMqttClient | undefined
   let subscriber: MqttSubscriber | undefined
   const link = externalLink({ live: () => kept?.live() })
@@ -76,7 +76,7 @@ function externalMqtt({ config, log, node, names }: MqttParts, url: string): Mqt
     connector: mqttConnector(link),
     async open(parts) {
       if (config.roles.includes('south')) {
-        subscriber = mqttSubscriber(parts, deviceId => names.find(deviceId), { node: String(node) })
+        subscriber = mqttSubscriber(parts, deviceId => names.find(deviceId))
       }
       const user = {
         onOpen: subscriber?.onOpen ?? (() => {}),

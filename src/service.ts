@@ -61,6 +61,7 @@ import { compileEntityFilter } from './store/entity-filter.ts'
 import type { StoredJob } from './store/jobs.ts'
 import { migrate } from './store/migrate.ts'
 import { readOperationType } from './store/operation-types.ts'
+import { forgetCalls } from './store/presence.ts'
 import { currentProfile, readTaskOfJob } from './store/tasks.ts'
 import type { Tracing, TracingOptions } from './tracing.ts'
 
@@ -144,6 +145,7 @@ async function build(
     addresses: addressRules({ allowLoopback: true, refused: config.deviceHostsRefused ?? [] }),
   })
   const mqtt = createMqtt({ config, log, node, names })
+  if (config.mqttUrl === null && config.roles.includes('south')) await forgetCalls(database)
   atStop(() => mqtt.close())
   const pool = functionPool()
   atStop(() => pool.stop())

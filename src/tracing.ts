@@ -211,10 +211,9 @@ export function createTracing(options: TracingOptions): Tracing {
       })
     },
 
-    connector: ({ flow, capacity, send, stop }) => ({
+    connector: ({ flow, send, ...connector }) => ({
+      ...connector,
       flow,
-      capacity,
-      stop,
       send(requests, report) {
         const handedAt = now().getTime()
         const sent = new Map<string, number>()

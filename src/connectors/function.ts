@@ -9,9 +9,10 @@ import { parseDeviceJson } from '../contract/reading.ts'
 import type { FunctionCall, FunctionOutcome } from '../domain/connector-function.ts'
 import type { Connector, DeviceMessage, OperationRequest, SendReport } from '../engine/connector.ts'
 import { DEVICE_URL_TEMPLATE, deviceUrl } from './device-url.ts'
-import type { HttpRequest, HttpWord } from './http-exchange.ts'
-import type { HttpHosts } from './http-hosts.ts'
+import type { HttpWord } from './http-exchange.ts'
+import type { HttpHosts, OwnedRequest } from './http-hosts.ts'
 import type { MqttLink } from './mqtt.ts'
+import { type PlaceOwner, sharedPlaces } from './places.ts'
 
 export interface FunctionConnectorParts {
   readonly hosts: HttpHosts
@@ -31,6 +32,7 @@ type Tell = (report: SendReport) => void
 export function functionConnector(parts: FunctionConnectorParts): Connector {
   const { hosts, link, run, sourceOf, urlTemplate = DEVICE_URL_TEMPLATE, underWayMax = 500 } = parts
   const underWay = new Set<Promise<void>>()
+  const places = sharedPlaces(underWayMax)
   let stopping = false
   let stopped = false
 
@@ -63,7 +65,8 @@ export function functionConnector(parts: FunctionConnectorParts): Connector {
     const { method, body, headers } = http
     // The key of the device goes to where the device is, and nowhere that a function names.
     const key = http.url === undefined && device.apiKey !== undefined ? { 'x-apikey': device.apiKey } : {}
-    const outgoing: HttpRequest = { url: target.url, method, body, headers: { ...key, ...headers }, exchangeMs }
+    const owner = ownerOf(request)
+    const outgoing: OwnedRequest = { url: target.url, method, body, headers: { ...key, ...headers }, exchangeMs, owner }
     hosts.send(outgoing, word => {
       if (word.seen !== 'accepted') tell(word)
       else track(answered(request, source, word).then(message => tell({ seen: 'answered', message })))
@@ -95,14 +98,23 @@ export function functionConnector(parts: FunctionConnectorParts): Connector {
 
   return {
     flow: 'function',
-    capacity: () => (stopping ? 0 : Math.max(0, underWayMax - underWay.size)),
+    capacity: () => (stopping ? 0 : places.free()),
+    room() {
+      const [mayPrepare, maySend] = [places.trial(), hosts.room()]
+      return request => mayPrepare(ownerOf(request)) && maySend(ownerOf(request))
+    },
     send(requests, report) {
       for (const request of requests) {
         const tell = (told: SendReport) => {
           if (!stopped) report(request, told)
         }
-        if (stopping) tell({ seen: 'notSent' })
-        else track(begin(request, tell).catch(() => tell({ seen: 'notSent' })))
+        const owner = ownerOf(request)
+        if (stopping || !places.take(owner)) {
+          tell({ seen: 'notSent' })
+          continue
+        }
+        const prepared = begin(request, tell).catch(() => tell({ seen: 'notSent' }))
+        track(prepared.finally(() => places.leave(owner)))
       }
     },
     async stop(graceMs) {
@@ -114,6 +126,10 @@ export function functionConnector(parts: FunctionConnectorParts): Connector {
       stopped = true
     },
   }
+}
+
+function ownerOf({ key, device }: Pick<OperationRequest, 'key' | 'device'>): PlaceOwner {
+  return { organization: device.organization, job: key.job }
 }
 
 function argumentsOf(request: OperationRequest): readonly unknown[] {

@@ -1,16 +1,18 @@
 /**
- * Outgoing HTTP in fair shares: every host has its own small share of the connections and its own short queue, so that one slow or
- * hostile device never slows the others. It knows neither operations nor messages.
+ * Outgoing HTTP in fair shares: every host has its own small share of the connections and its own short queue, and every organization
+ * and job its share of all, so that neither one slow or hostile device nor thousands of silent ones slow the others. It knows neither
+ * operations nor messages.
  */
 import { getCACertificates } from 'node:tls'
 import { Agent } from 'undici'
 import { type AddressRules, guardedLookup, judgeHost } from './address-guard.ts'
 import { exchange, type HttpRequest, type HttpWord, UNREACHABLE_IN_TIME } from './http-exchange.ts'
+import { type PlaceOwner, sharedPlaces } from './places.ts'
 
 /** Bounds and rules of outgoing HTTP. */
 export interface HttpHostsSettings {
   readonly addresses: AddressRules
-  /** exchanges open at once, over all hosts */
+  /** exchanges open at once, over all hosts, and requests that wait for their host */
   readonly exchangesMax?: number
   /** exchanges open at once with one host and port */
   readonly exchangesPerHostMax?: number
@@ -28,18 +30,23 @@ export interface HttpHostsSettings {
   readonly certificates?: readonly string[]
 }
 
+/** An HTTP request, and for whom it is sent. */
+export type OwnedRequest = HttpRequest & { readonly owner: PlaceOwner }
+
 /** The way out that all who speak HTTP to devices share. */
 export interface HttpHosts {
-  /** exchanges that could begin now */
+  /** places that nobody has */
   capacity(): number
-  /** Sends a request when its host has room, and tells what becomes of it. */
-  send(request: HttpRequest, tell: (word: HttpWord) => void): void
+  /** What could be sent now, asked for one request after another, each yes counting for the next; of a host where one is known. */
+  room(): (owner: PlaceOwner, url?: URL) => boolean
+  /** Sends a request when its host has room, and tells what becomes of it; it is not sent where its owner has no share left. */
+  send(request: OwnedRequest, tell: (word: HttpWord) => void): void
   /** Takes no more, waits for what is under way at most `graceMs`; nothing is told after it. Idempotent. */
   stop(graceMs: number): Promise<void>
 }
 
 interface Waiting {
-  readonly request: HttpRequest
+  readonly request: OwnedRequest
   readonly tell: (word: HttpWord) => void
   /** on the monotonic clock, ms */
   readonly since: number
@@ -49,8 +56,8 @@ interface Host {
   readonly origin: string
   open: number
   readonly waiting: Waiting[]
-  /** stands in the round of hosts that may begin an exchange */
-  inTurn: boolean
+  /** something waited too long: until an exchange ends, nothing more waits here */
+  stuck: boolean
   /** runs while requests wait, to when the first of them has waited too long */
   timer: NodeJS.Timeout | undefined
 }
@@ -81,33 +88,45 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
     },
   })
   const hosts = new Map<string, Host>()
-  const turn: Host[] = []
+  const places = sharedPlaces(exchangesMax)
   let open = 0
   let stopping = false
   let stopped = false
   let idle: (() => void) | undefined
 
-  function enter(host: Host): void {
-    if (host.inTurn || host.waiting.length === 0 || host.open >= exchangesPerHostMax) return
-    host.inTurn = true
-    turn.push(host)
-  }
-
   function forgetIdle(host: Host): void {
-    if (host.open === 0 && host.waiting.length === 0 && !host.inTurn) hosts.delete(host.origin)
+    if (host.open > 0 || host.waiting.length > 0) return
+    clearTimeout(host.timer)
+    hosts.delete(host.origin)
   }
 
-  /** Begins exchanges while there is room, one host after the other. */
-  function proceed(): void {
-    while (open < exchangesMax) {
-      const host = turn.shift()
-      if (host === undefined) return
-      host.inTurn = false
-      dropStale(host.waiting, performance.now() - waitMs)
+  /** Whether the host takes one more beside what is open, what waits, and so many asked for. */
+  function hasRoom(host: Host | undefined, asked: number): boolean {
+    if (host === undefined) return asked < exchangesPerHostMax + waitingPerHostMax
+    const most = exchangesPerHostMax + (host.stuck ? 0 : waitingPerHostMax)
+    return host.open + host.waiting.length + asked < most
+  }
+
+  /** Begins exchanges while the host has room for them. */
+  function proceed(host: Host): void {
+    dropStale(host, waitMs)
+    while (host.open < exchangesPerHostMax) {
       const next = host.waiting.shift()
-      if (next !== undefined) begin(host, next)
-      enter(host)
-      forgetIdle(host)
+      if (next === undefined) break
+      begin(host, next)
+    }
+    forgetIdle(host)
+  }
+
+  /** Gives up what has waited longer than so many milliseconds. The longest waiting stand first. */
+  function dropStale(host: Host, ms: number): void {
+    const oldest = performance.now() - ms
+    const fresh = host.waiting.findIndex(({ since }) => since >= oldest)
+    const stale = host.waiting.splice(0, fresh < 0 ? host.waiting.length : fresh)
+    if (stale.length > 0) host.stuck = true
+    for (const { request, tell } of stale) {
+      places.leave(request.owner)
+      tell({ seen: 'notSent' })
     }
   }
 
@@ -118,7 +137,7 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
     const leftMs = first.since + waitMs - performance.now()
     host.timer = setTimeout(() => {
       host.timer = undefined
-      dropStale(host.waiting, performance.now() - waitMs)
+      dropStale(host, waitMs)
       watch(host)
       forgetIdle(host)
     }, Math.max(0, leftMs) + 1)
@@ -130,9 +149,9 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
     const ended = () => {
       open -= 1
       host.open -= 1
-      enter(host)
-      forgetIdle(host)
-      proceed()
+      places.leave(request.owner)
+      proceed(host)
+      host.stuck = false
       if (open === 0) idle?.()
     }
     const waited = performance.now() - since
@@ -142,7 +161,20 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
   }
 
   return {
-    capacity: () => (stopping ? 0 : Math.max(0, exchangesMax - open)),
+    capacity: () => (stopping ? 0 : places.free()),
+    room() {
+      if (stopping) return () => false
+      const mayTake = places.trial()
+      const asked = new Map<string, number>()
+      return (owner, url) => {
+        if (url === undefined) return mayTake(owner)
+        const { origin } = url
+        const before = asked.get(origin) ?? 0
+        if (!hasRoom(hosts.get(origin), before) || !mayTake(owner)) return false
+        asked.set(origin, before + 1)
+        return true
+      }
+    },
     send(request, told) {
       const tell = (word: HttpWord) => {
         if (!stopped) told(word)
@@ -155,19 +187,18 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
       }
       const since = performance.now()
       const { origin } = request.url
-      const host = hosts.get(origin) ?? { origin, open: 0, waiting: [], inTurn: false, timer: undefined }
-      if (host.waiting.length >= waitingPerHostMax) return queueMicrotask(() => tell({ seen: 'notSent' }))
+      const host = hosts.get(origin) ?? { origin, open: 0, waiting: [], stuck: false, timer: undefined }
+      if (!hasRoom(host, 0) || !places.take(request.owner)) return queueMicrotask(() => tell({ seen: 'notSent' }))
       hosts.set(origin, host)
       host.waiting.push({ request, tell, since })
-      enter(host)
-      proceed()
+      proceed(host)
       watch(host)
     },
     async stop(graceMs) {
       stopping = true
       for (const host of hosts.values()) {
         clearTimeout(host.timer)
-        dropStale(host.waiting, Number.POSITIVE_INFINITY)
+        dropStale(host, Number.NEGATIVE_INFINITY)
       }
       if (open > 0) {
         const { promise, resolve } = Promise.withResolvers<void>()
@@ -180,11 +211,4 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
       await agent.destroy()
     },
   }
-}
-
-/** Gives up what has waited since before `oldest`. The longest waiting stand first. */
-function dropStale(waiting: Waiting[], oldest: number): void {
-  const fresh = waiting.findIndex(({ since }) => since >= oldest)
-  const stale = waiting.splice(0, fresh < 0 ? waiting.length : fresh)
-  for (const { tell } of stale) tell({ seen: 'notSent' })
 }

@@ -6,14 +6,22 @@ import { parseDeviceResponse } from '../contract/device.ts'
 import { reportIn, requestMessage } from '../contract/device-exchange.ts'
 import type { Connector, DeviceMessage, OperationRequest, SendReport } from '../engine/connector.ts'
 import { DEVICE_URL_TEMPLATE, deviceUrl } from './device-url.ts'
-import type { HttpRequest, HttpWord } from './http-exchange.ts'
-import type { HttpHosts } from './http-hosts.ts'
+import type { HttpWord } from './http-exchange.ts'
+import type { HttpHosts, OwnedRequest } from './http-hosts.ts'
 
 /** Makes the HTTP connector. Serves: Device-side exchange flows (platform-driven). */
 export function httpConnector(hosts: HttpHosts, urlTemplate = DEVICE_URL_TEMPLATE): Connector {
   return {
     flow: 'http',
     capacity: hosts.capacity,
+    room() {
+      const hasRoom = hosts.room()
+      return ({ key, device }) => {
+        const target = deviceUrl(device, urlTemplate)
+        // What cannot be sent at all takes no room.
+        return 'fault' in target || hasRoom({ organization: device.organization, job: key.job }, target.url)
+      }
+    },
     send(requests, report) {
       for (const request of requests) {
         const target = deviceUrl(request.device, urlTemplate)
@@ -28,8 +36,8 @@ export function httpConnector(hosts: HttpHosts, urlTemplate = DEVICE_URL_TEMPLAT
   }
 }
 
-function pushOf(request: OperationRequest, url: URL): HttpRequest {
-  const { apiKey } = request.device
+function pushOf(request: OperationRequest, url: URL): OwnedRequest {
+  const { apiKey, organization } = request.device
   return {
     url,
     method: 'POST',
@@ -40,6 +48,7 @@ function pushOf(request: OperationRequest, url: URL): HttpRequest {
     },
     body: JSON.stringify(requestMessage(request)),
     exchangeMs: request.exchangeMs,
+    owner: { organization, job: request.key.job },
   }
 }
 

@@ -38,6 +38,7 @@ export type Observation =
   | 'connected'
   | 'reconnected'
   | 'handedOut'
+  | 'askedInstead'
   | 'deadlineOver'
   | 'unreachable'
   | 'deviceFailed'

@@ -100,6 +100,7 @@ export const OPERATION_EVENTS = [
   'connected',
   'reconnected',
   'handedOut',
+  'askedInstead',
   'acknowledged',
   'part',
   'final',
@@ -135,6 +136,7 @@ export const OPERATION_LIFECYCLE: readonly LifecycleRow[] = [
   row('WAITING_FOR_CONNECTION', 'connected', 'QUEUED', ['enqueue']),
   row('WAITING_FOR_CONNECTION', 'handedOut', 'IN_PROGRESS', ['awaitEnd']),
   row('IN_PROGRESS', 'handedOut', 'same'),
+  row('WAITING_FOR_ACK', 'askedInstead', 'IN_PROGRESS', ['awaitEnd']),
 
   row(UNANSWERED, 'acknowledged', 'IN_PROGRESS', ['awaitEnd', 'keepSteps']),
   row(UNANSWERED, 'part', 'IN_PROGRESS', ['awaitEnd', 'keepSteps']),
@@ -172,6 +174,7 @@ export const OPERATION_LIFECYCLE: readonly LifecycleRow[] = [
   row([...SENT, 'IN_PROGRESS', 'BETWEEN_ATTEMPTS'], 'connected', 'same'),
   row(['QUEUED', 'WAITING_FOR_CONNECTION', 'IN_PROGRESS', 'BETWEEN_ATTEMPTS'], 'reconnected', 'same'),
   row([...SENT, 'BETWEEN_ATTEMPTS'], 'handedOut', 'same'),
+  row(['QUEUED', 'WAITING_FOR_CONNECTION', 'IN_PROGRESS', 'BETWEEN_ATTEMPTS'], 'askedInstead', 'same'),
 ]
 
 const ROWS: ReadonlyMap<string, LifecycleRow> = new Map(

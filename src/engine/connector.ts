@@ -40,6 +40,9 @@ export interface OperationRequest {
   readonly exchangeMs: number
 }
 
+/** A request as far as whether it can be sent depends on it. */
+export type Addressed = Pick<OperationRequest, 'key' | 'device'>
+
 /** What a device says of an operation, from whichever door it came. */
 export interface DeviceMessage {
   /** as the device named it; parsed and judged by the engine */
@@ -83,6 +86,11 @@ export interface Connector {
   readonly flow: Flow
   /** requests this connector would take now without queueing them */
   readonly capacity: () => number
+  /**
+   * What it would take now, asked for one request after another, each yes counting for the next; nothing is kept for who asked.
+   * Absent: whatever its capacity allows.
+   */
+  readonly room?: () => (request: Addressed) => boolean
   send(requests: readonly OperationRequest[], report: (request: OperationRequest, report: SendReport) => void): void
   /** takes no more, waits for what is under way at most `graceMs` */
   stop(graceMs: number): Promise<void>

@@ -1,6 +1,6 @@
 /**
  * Carries deliveries out: claims what is due, completes its body, hands it to the connector of its channel and logs what came of it.
- * A receiver that is slow or dead holds only its own few claims. Serves: Events.
+ * A receiver that is slow or dead holds only its own few attempts, and none that others need. Serves: Events.
  */
 import type { Logger } from 'pino'
 import { type DeliveryChannel, type DeliveryOutcome, decideDelivery, deliveryHappening } from '../domain/delivery.ts'
@@ -16,6 +16,7 @@ import { DELIVERY_CHANNEL, type DeliveryClaim, type DeliveryQueue } from '../sto
 import type { Clock } from './clock.ts'
 import type { SendDelivery } from './connector.ts'
 import { queued } from './deliveries.ts'
+import { deliveryShares } from './delivery-shares.ts'
 import { createLoop, type Loop } from './loop.ts'
 
 /** The first page of a job's operations as clients read them: `number` and `of` count pages of this size. */
@@ -39,7 +40,7 @@ export interface DeliveryWorkerOptions {
   /** told of every attempt */
   readonly onAttempt?: (channel: DeliveryChannel, taken: boolean) => void
   readonly onRun?: (loop: string, failed: boolean) => void
-  /** deliveries of this process under way at once, and of one receiver over all processes */
+  /** attempts of this process that do not hang, and deliveries of one receiver over all processes */
   readonly concurrency?: number
   readonly perReceiver?: number
 }
@@ -65,6 +66,7 @@ interface Attempted {
 /** Makes the worker, not yet started. Its stop waits for attempts under way, aborts them after 5 s, and logs them all. */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
   const { database, queue, clock, log, concurrency = 200, perReceiver = 8 } = options
+  const shares = deliveryShares(concurrency, perReceiver)
   const underWay = new Set<Promise<void>>()
   let attempted: Attempted[] = []
   let recording: Promise<void> = Promise.resolve()
@@ -94,7 +96,9 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   }
 
   async function attemptDelivery(claim: DeliveryClaim, delivery: DueDelivery): Promise<void> {
+    const end = shares.begin(claim.group, clock.now().getTime())
     const outcome = await outcomeOf(delivery)
+    end(clock.now().getTime())
     options.onAttempt?.(delivery.channel, outcome.taken)
     const attemptedAt = clock.now()
     const happening = deliveryHappening(outcome, delivery.openedAt, attemptedAt, options.giveUpAfterMs)
@@ -169,12 +173,14 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     ...(options.onRun && { onRun: options.onRun }),
     async runOnce(_now, signal) {
       await record()
-      while (!signal.aborted) {
-        const free = Math.min(concurrency - underWay.size - attempted.length, claimBatch)
-        if (free <= 0) return null
-        const claims = await queue.claim(free, perReceiver)
-        if (claims.length === 0) return null
-        await begin(claims)
+      for (const next of [shares.first, shares.more]) {
+        while (!signal.aborted) {
+          const { free, perReceiver: most, ignored } = next(clock.now().getTime())
+          const limit = Math.min(free - attempted.length, claimBatch)
+          const claims = limit > 0 ? await queue.claim(limit, most, ignored) : []
+          if (claims.length === 0) break
+          await begin(claims)
+        }
       }
       return null
     },

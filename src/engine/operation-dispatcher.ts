@@ -1,6 +1,7 @@
 /**
  * Dispatches what is due: shares the free send slots, claims by place, has what was claimed launched, and hands the requests to their
- * senders after the commit. Refuses to know why a place is reached, and never claims more than can be sent now.
+ * senders after the commit; what there is no room for stays ready. Refuses to know why a place is reached, and never launches more
+ * than can be sent now.
  */
 import { shareSlots } from '../domain/fairness.ts'
 import { FIRST_PLACE, type Launching, nextReachAt, reachedRanges } from '../domain/launching.ts'
@@ -8,17 +9,19 @@ import {
   type Claimed,
   type ClaimWish,
   claimReady,
+  enqueueReady,
   enterLaunchGate,
   type LaunchingJob,
   launchingJobs,
 } from '../store/claims.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import type { DeviceNumbers } from '../store/operation-devices.ts'
-import { readOpenOperations } from '../store/operations.ts'
+import { keyText, readOpenOperations } from '../store/operations.ts'
+import { type ClaimLimits, claimLimits } from './claim-limits.ts'
 import { launchingOf } from './job-launching.ts'
 import { type Launched, type LaunchingParts, launch } from './operation-launching.ts'
 import type { OperationMemory } from './operation-memory.ts'
-import type { RequestSender } from './request-sender.ts'
+import type { HasRoom, RequestSender } from './request-sender.ts'
 
 /** Most jobs looked at in one turn; with more, turns go round. */
 const JOBS_PER_TURN = 500
@@ -49,6 +52,20 @@ export function createOperationDispatch(parts: DispatcherParts): (now: Date) => 
   let after = 0n
   let nextAt: number | null = null
   let turns = 0
+  const limits = claimLimits()
+  let wentBack = false
+
+  /** Where something is held back, the round goes on through the whole job before it begins again. */
+  function forgetLows(): void {
+    for (const job of lows.keys()) if (!limits.has(job)) lows.delete(job)
+  }
+
+  /** The end of a job was reached: what was held back before it comes again, or there is nothing left. */
+  function goBack(job: bigint): void {
+    if (!limits.has(job)) return
+    if (lows.delete(job)) wentBack = true
+    else limits.forget(job)
+  }
 
   /** Claims of each partition in turn, another one first every time, until the slots are used or nothing is left. */
   async function claimEach(partitions: readonly number[], slots: number, now: Date): Promise<Turn> {
@@ -56,7 +73,7 @@ export function createOperationDispatch(parts: DispatcherParts): (now: Date) => 
     let sum = await claimOf(partitions[first]!, slots, now)
     for (let i = 1; i < partitions.length && sum.jobs > 0 && sum.claimed < slots; i += 1) {
       const next = await claimOf(partitions[(first + i) % partitions.length]!, slots - sum.claimed, now)
-      sum = { ...next, claimed: sum.claimed + next.claimed }
+      sum = { ...next, claimed: sum.claimed + next.claimed, launched: sum.launched + next.launched }
     }
     return sum
   }
@@ -66,11 +83,13 @@ export function createOperationDispatch(parts: DispatcherParts): (now: Date) => 
     // Of one partition the places are not claimed in order, so nothing is remembered of them.
     const known = partition === null ? lows : new Map()
     const claim = await database.transaction(
-      tx => claimTurn(tx, parts, { after, slots, turns, lows: known, partition }, now),
+      tx => claimTurn(tx, parts, { after, slots, turns, lows: known, partition, limits }, now),
       { byKey: true },
     )
+    limits.note(claim.claimedOf, claim.held, now.getTime())
     parts.memory.note(claim.applied)
-    if (claim.claimed === 0) lows.clear()
+    if (claim.claimed === 0) forgetLows()
+    if (partition === null) for (const job of claim.wished) if (!claim.claimedOf.has(job)) goBack(job)
     for (const [job, low] of claim.lows) if (partition === null) lows.set(job, low)
     sender.send(claim.requests, claim.takenAt)
     if (claim.waiting.length > 0) parts.onWaiting(claim.waiting, now)
@@ -81,18 +100,21 @@ export function createOperationDispatch(parts: DispatcherParts): (now: Date) => 
     const slots = sender.capacity()
     if (slots === 0 || !parts.mayClaim(now)) return new Date(now.getTime() + PAUSE_MS)
     turns += 1
+    wentBack = false
     if (now.getTime() - lowsForgottenAt > LOW_TRUSTED_MS) {
-      lows.clear()
+      forgetLows()
       lowsForgottenAt = now.getTime()
     }
     const partitions = parts.partitions()
     if (partitions?.length === 0) return new Date(now.getTime() + PAUSE_MS)
     const claim = partitions ? await claimEach(partitions, slots, now) : await claimOf(null, slots, now)
-    if (claim.claimed > 0) parts.onCommit()
+    if (claim.launched > 0) parts.onCommit()
     const roundEnded = claim.jobs < JOBS_PER_TURN
     nextAt = after === 0n ? claim.nextAt : earlier(nextAt, claim.nextAt)
     after = roundEnded ? 0n : claim.last
-    return claim.claimed > 0 || !roundEnded ? now : nextAt === null ? null : new Date(nextAt)
+    if (claim.launched > 0 || wentBack || !roundEnded) return now
+    const lookAt = earlier(nextAt, limits.holdsAny() ? now.getTime() + PAUSE_MS : null)
+    return lookAt === null ? null : new Date(lookAt)
   }
   return turn
 }
@@ -104,37 +126,45 @@ function earlier(a: number | null, b: number | null): number | null {
 interface Turn extends Launched {
   readonly lows: ReadonlyMap<bigint, number>
   readonly claimed: number
+  readonly claimedOf: ReadonlyMap<bigint, number>
+  /** jobs of which something was to be claimed */
+  readonly wished: readonly bigint[]
+  /** of those claimed, what was not put back */
+  readonly launched: number
   /** jobs looked at, and the last of them */
   readonly jobs: number
   readonly last: bigint
   readonly nextAt: number | null
 }
 
-async function claimTurn(
-  tx: Transaction,
-  parts: DispatcherParts,
-  at: {
-    readonly after: bigint
-    readonly slots: number
-    readonly turns: number
-    readonly lows: ReadonlyMap<bigint, number>
-    readonly partition: number | null
-  },
-  now: Date,
-): Promise<Turn> {
+interface TurnAt {
+  readonly after: bigint
+  readonly slots: number
+  readonly turns: number
+  readonly lows: ReadonlyMap<bigint, number>
+  readonly partition: number | null
+  readonly limits: ClaimLimits
+}
+
+async function claimTurn(tx: Transaction, parts: DispatcherParts, at: TurnAt, now: Date): Promise<Turn> {
   await enterLaunchGate(tx)
   const jobs = await launchingJobs(tx, at.after, JOBS_PER_TURN)
   const launchings = new Map(jobs.map(job => [job.job, launchingOf(job)]))
-  const claimed = await claimShares(tx, wishesOf(jobs, launchings, at, now), at)
+  const wishes = wishesOf(jobs, launchings, at, parts.sender.room(), now)
+  const claimed = await claimShares(tx, wishes, at)
+  const claimedOf = countOf(claimed)
   const nextAts = [...launchings.values()].map(launching => nextReachAt(launching, now.getTime()))
   const turn = {
     claimed: claimed.length,
+    claimedOf,
+    wished: wishes.filter(({ quota }) => quota > 0).map(({ job }) => job),
     jobs: jobs.length,
     last: jobs.at(-1)?.job ?? 0n,
     nextAt: nextAts.reduce(earlier, null),
   }
   if (claimed.length === 0) {
-    return { ...turn, requests: [], takenAt: now, waiting: [], lows: new Map(), applied: { written: [], ended: [] } }
+    const nothing = { requests: [], takenAt: now, waiting: [], held: [], applied: { written: [], ended: [] } }
+    return { ...turn, ...nothing, launched: 0, lows: new Map() }
   }
 
   const newLows = new Map<bigint, number>()
@@ -142,41 +172,68 @@ async function claimTurn(
     if (place !== FIRST_PLACE) newLows.set(job, Math.max(place, newLows.get(job) ?? 0))
   }
   const rows = await readOpenOperations(tx, claimed)
-  const launched = await launch(tx, parts, rows, now)
-  return { ...turn, ...launched, lows: newLows }
+  const launched = await launch(tx, parts, rows, parts.sender.room(), now)
+  const held = new Set(launched.held.map(({ key }) => keyText(key)))
+  const back = claimed.filter(each => held.has(keyText(each)))
+  await enqueueReady(
+    tx,
+    back.map(each => ({ ...each, place: placeBack(each, launchings.get(each.job)!, now) })),
+  )
+  return { ...turn, ...launched, launched: claimed.length - back.length, lows: newLows }
 }
+
+/**
+ * Where what could not be sent becomes ready again: not among the first, where it would be claimed ahead of everything else of its job
+ * for as long as there is no room for it.
+ */
+function placeBack({ place }: Claimed, launching: Launching, now: Date): number {
+  if (place !== FIRST_PLACE) return place
+  return reachedRanges(launching, now.getTime()).find(({ low }) => low !== FIRST_PLACE)?.low ?? FIRST_PLACE
+}
+
+function countOf(claimed: readonly Claimed[]): Map<bigint, number> {
+  const counts = new Map<bigint, number>()
+  for (const { job } of claimed) counts.set(job, (counts.get(job) ?? 0) + 1)
+  return counts
+}
+
+/** What may be claimed of a job, and the most of it. */
+type LimitedWish = ClaimWish & { readonly most: number }
 
 /** What may be claimed of each job that has reached anything: its lanes with its share, and no lower than was claimed before. */
 function wishesOf(
   jobs: readonly LaunchingJob[],
   launchings: ReadonlyMap<bigint, Launching>,
-  { slots, turns, lows }: { slots: number; turns: number; lows: ReadonlyMap<bigint, number> },
+  { slots, turns, lows, limits }: TurnAt,
+  hasRoom: HasRoom,
   now: Date,
-): ClaimWish[] {
+): LimitedWish[] {
   const open = jobs
     .map(job => ({ job, lanes: reachedRanges(launchings.get(job.job)!, now.getTime()) }))
     .filter(({ lanes }) => lanes.length > 0)
+    .map(each => ({ ...each, most: limits.most(each.job.job, hasRoom, now.getTime()) }))
+    .filter(({ most }) => most > 0)
   const quotas = shareSlots(
     slots,
     open.map(({ job }) => job),
     turns,
   )
-  return open.map(({ job, lanes }, index) => {
+  return open.map(({ job, lanes, most }, index) => {
     // Only what has not been overdue is claimed in order of place, so only there a claim can be remembered.
     const firstInOrder = Math.max(FIRST_PLACE + 1, launchings.get(job.job)!.overdue?.places ?? 0)
     const remembered = lanes.map(({ low, reached }) => ({
       low: low === firstInOrder ? Math.max(low, lows.get(job.job) ?? 0) : low,
       reached,
     }))
-    return { job: job.job, lanes: remembered, quota: quotas[index]! }
+    return { job: job.job, lanes: remembered, quota: Math.min(quotas[index]!, most), most }
   })
 }
 
 /** Claims every job's share; what is left goes to those that may have more, beginning with another one each turn. */
 async function claimShares(
   tx: Transaction,
-  wishes: readonly ClaimWish[],
-  { slots, turns, partition }: { slots: number; turns: number; partition: number | null },
+  wishes: readonly LimitedWish[],
+  { slots, turns, partition }: TurnAt,
 ): Promise<Claimed[]> {
   const shares = await claimReady(
     tx,
@@ -185,11 +242,13 @@ async function claimShares(
     partition,
   )
   const left = slots - shares.length
-  const claimed = new Map<bigint, number>()
-  for (const { job } of shares) claimed.set(job, (claimed.get(job) ?? 0) + 1)
-  const hungry = wishes.filter(wish => (claimed.get(wish.job) ?? 0) === wish.quota)
+  const claimed = countOf(shares)
+  const hungry = wishes.filter(wish => wish.quota < wish.most && (claimed.get(wish.job) ?? 0) === wish.quota)
   if (left === 0 || hungry.length === 0) return shares
   const first = turns % hungry.length
-  const inTurn = [...hungry.slice(first), ...hungry.slice(0, first)].map(wish => ({ ...wish, quota: left }))
+  const inTurn = [...hungry.slice(first), ...hungry.slice(0, first)].map(wish => ({
+    ...wish,
+    quota: Math.min(left, wish.most - wish.quota),
+  }))
   return [...shares, ...(await claimReady(tx, inTurn, left, partition))]
 }

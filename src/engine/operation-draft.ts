@@ -40,7 +40,7 @@ export interface Happening {
   readonly launchedAt?: number
   /** the node that takes a request in hand, or that is said to have lost it */
   readonly node?: number
-  /** of a hand-out: what was heard of since is not handed out again */
+  /** of a hand-out, again or instead: what was heard of since is not handed out */
   readonly silentSince?: Date
 }
 
@@ -118,7 +118,8 @@ export class OperationDraft {
     const { row, rules } = this
     const { word } = happening
     const between = this.state().phase === 'BETWEEN_ATTEMPTS'
-    const takenUp = event === 'handedOut' || (event === 'resent' && row.status === 'QUEUED')
+    const isHandOut = event === 'handedOut' || event === 'askedInstead'
+    const takenUp = isHandOut || (event === 'resent' && row.status === 'QUEUED')
     if (decision.status !== row.status || decision.effects.length > 0 || takenUp) this.changed = true
     if (decision.effects.includes('enqueue') || decision.effects.includes('retryLater')) row.sender = null
     if (event === 'launch' || takenUp) row.sender = happening.node ?? null
@@ -139,7 +140,7 @@ export class OperationDraft {
       row.launchedAt = laterThan(row.launchedAt, now)
       row.flow = null
     }
-    if (event === 'sent' || event === 'handedOut' || word) row.heardAt = laterThan(row.heardAt, now)
+    if (event === 'sent' || isHandOut || word) row.heardAt = laterThan(row.heardAt, now)
     if (happening.flow && event !== 'stray') row.flow = happening.flow
     row.status = decision.status
     this.consequences.deadline = row.deadlineAt !== null && row.deadlineAt !== this.before.deadlineAt
@@ -257,7 +258,8 @@ function isPast({ seen, launchedAt, node, silentSince }: Happening, row: Operati
   if (launchedAt !== undefined && row.launchedAt?.getTime() !== launchedAt) return true
   if (seen === 'deadlineOver') return row.deadlineAt === null || row.deadlineAt > now
   if (seen === 'senderLost') return node !== undefined && row.sender !== null && row.sender !== node
-  if (seen !== 'handedOut' || row.status !== 'IN_PROGRESS') return false
+  if (seen === 'askedInstead' && (row.status !== 'WAITING_FOR_ACK' || row.flow !== 'mqtt')) return true
+  if (seen !== 'askedInstead' && (seen !== 'handedOut' || row.status !== 'IN_PROGRESS')) return false
   return silentSince !== undefined && row.heardAt !== null && row.heardAt > silentSince
 }
 

@@ -11,9 +11,10 @@ import { type DeviceNumbers, type LaunchSubject, readLaunchSubjects } from '../s
 import { armTimers } from '../store/operation-timers.ts'
 import { keyText, type OperationRow } from '../store/operations.ts'
 import type { Clock } from './clock.ts'
-import type { OperationRequest } from './connector.ts'
+import type { DeviceAddress, OperationRequest } from './connector.ts'
 import type { Happening } from './operation-draft.ts'
 import { type Applied, applyHappenings } from './operation-transitions.ts'
+import type { HasRoom, RoutedAddress } from './request-sender.ts'
 
 /** When what this node claimed is looked after by whoever comes first. */
 const SEND_TIMER_MS = 6_000
@@ -33,13 +34,16 @@ export interface Launched {
   /** devices for which operations began to wait */
   readonly waiting: readonly DeviceNumbers[]
   readonly applied: Pick<Applied, 'written' | 'ended'>
+  /** left as they were: there is no room to send them now */
+  readonly held: readonly RoutedAddress[]
 }
 
-/** Judges claimed operations, takes their live slots and moves them on; answers what is to be sent. */
+/** Judges claimed operations, takes their live slots and moves them on; answers what is to be sent, and for what there is no room. */
 export async function launch(
   tx: Transaction,
   parts: LaunchingParts,
   rows: readonly OperationRow[],
+  hasRoom: HasRoom,
   now: Date,
 ): Promise<Launched> {
   const due = rows.filter(row => row.status === 'PENDING' || row.status === 'QUEUED')
@@ -48,6 +52,8 @@ export async function launch(
   const flows = new Map<string, Flow>()
   const happenings: Happening[] = []
   const wanting: OperationRow[] = []
+  const held: RoutedAddress[] = []
+  const taken: OperationRow[] = []
   const take = (row: OperationRow, seen: 'launch' | 'resent') => {
     happenings.push({ key: row, seen, node: parts.node })
     if (flows.get(keyText(row)) === 'pull') happenings.push({ key: row, seen: 'away', flow: 'pull' })
@@ -57,10 +63,20 @@ export async function launch(
     const flow = subject && flowOf(subject)
     if (flow) flows.set(keyText(row), flow)
     const content = contents.get(row.job)!
+    const fits = subject === undefined || row.status === 'QUEUED' || applies(content, subject)
+    if (subject && flow && fits) {
+      const key = { job: row.job, partition: row.partition, entity: row.entity }
+      const routed = { key, flow, device: addressOf(subject, content) }
+      if (!hasRoom(routed)) {
+        held.push(routed)
+        continue
+      }
+    }
+    taken.push(row)
     if (row.status === 'QUEUED') {
       if (flow) take(row, 'resent')
       else happenings.push({ key: row, seen: 'unreachable', description: NOT_CARRIED })
-    } else if (!subject || !applies(content, subject)) happenings.push({ key: row, seen: 'refusedAtLaunch' })
+    } else if (!subject || !fits) happenings.push({ key: row, seen: 'refusedAtLaunch' })
     else if (!flow) happenings.push({ key: row, seen: 'unsupportedAtLaunch', description: NOT_CARRIED })
     else if (row.startedAt === null) wanting.push(row)
     else take(row, 'launch')
@@ -78,7 +94,7 @@ export async function launch(
     else happenings.push({ key: row, seen: 'slotTaken' })
   }
 
-  const applied = await applyHappenings(tx, happenings, now, { read: due })
+  const applied = await applyHappenings(tx, happenings, now, { read: taken })
   const { written } = applied
   const moved = new Set(written.map(keyText))
   // A slot whose operation was cancelled under the claim would be held for ever.
@@ -96,6 +112,7 @@ export async function launch(
   return {
     takenAt,
     applied,
+    held,
     requests: queued.map(row => requestOf(row, subjects.get(keyText(row))!, contents.get(row.job)!, parts, flows)),
     waiting: written
       .filter(row => row.status === 'WAITING_FOR_CONNECTION')
@@ -137,7 +154,6 @@ export function operationRequest(
   content: JobContent,
   apiKey?: string,
 ): OperationRequest {
-  const functionName = functionOf(subject.flow)
   return {
     key: { job: row.job, partition: row.partition, entity: row.entity },
     id: operationId(row),
@@ -146,16 +162,21 @@ export function operationRequest(
     launchedAt: (row.launchedAt ?? row.startedAt)!.getTime(),
     exchangeMs: content.ackTimeoutMs > 0 ? content.ackTimeoutMs : content.timeoutMs,
     ...(subject.deviceId !== subject.entityId && { entityId: subject.entityId }),
-    device: {
-      organization: content.organization,
-      deviceId: subject.deviceId!,
-      partition: subject.devicePartition!,
-      entity: subject.device!,
-      parametersAs: subject.parametersAs,
-      ...(subject.url !== null && { url: subject.url }),
-      ...(subject.address !== null && { address: subject.address }),
-      ...(apiKey !== undefined && { apiKey }),
-      ...(functionName !== undefined && { functionName }),
-    },
+    device: addressOf(subject, content, apiKey),
+  }
+}
+
+function addressOf(subject: LaunchSubject, { organization }: JobContent, apiKey?: string): DeviceAddress {
+  const functionName = functionOf(subject.flow)
+  return {
+    organization,
+    deviceId: subject.deviceId!,
+    partition: subject.devicePartition!,
+    entity: subject.device!,
+    parametersAs: subject.parametersAs,
+    ...(subject.url !== null && { url: subject.url }),
+    ...(subject.address !== null && { address: subject.address }),
+    ...(apiKey !== undefined && { apiKey }),
+    ...(functionName !== undefined && { functionName }),
   }
 }

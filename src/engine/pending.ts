@@ -1,6 +1,6 @@
 /**
  * Hands operations to devices that ask for them: what was never handed out first, oldest first; what was handed out and not heard
- * of again only after a while. Nothing is handed out while its job's gate is closed. Refuses to know HTTP.
+ * of again only after a while, and what was sent over MQTT to a device that has left it at once. Nothing is handed out while its job's gate is closed. Refuses to know HTTP.
  */
 import { redeliveryPause } from '../domain/gates.ts'
 import type { OperationKey } from '../domain/identity.ts'
@@ -13,6 +13,7 @@ import {
   readLaunchSubjects,
 } from '../store/operation-devices.ts'
 import { keyText } from '../store/operations.ts'
+import { connectedAmongDevices } from '../store/presence.ts'
 import type { Clock } from './clock.ts'
 import type { OperationRequest } from './connector.ts'
 import { gathered } from './device-batch.ts'
@@ -149,13 +150,15 @@ async function handOut(
 ): Promise<HandedOut> {
   const operations = await liveOperationsOf(tx, devices)
   const silentForMs = (key: OperationKey) => (inVain.has(keyText(key)) ? 0 : redeliveryMs)
+  const isSilent = (operation: DeviceOperation) =>
+    !redeliveryPause(operation.heardAt?.getTime() ?? null, silentForMs(operation), now.getTime())
+  const gone = await goneFromMqtt(tx, operations)
   const candidates = operations
     .filter(
       operation =>
         operation.status === 'WAITING_FOR_CONNECTION' ||
-        (operation.status === 'IN_PROGRESS' &&
-          operation.flow === 'pull' &&
-          !redeliveryPause(operation.heardAt?.getTime() ?? null, silentForMs(operation), now.getTime())),
+        (operation.status === 'IN_PROGRESS' && operation.flow === 'pull' && isSilent(operation)) ||
+        (isSentOverMqtt(operation) && (gone.has(operation.device) || isSilent(operation))),
     )
     .sort(inOrderOfOffer)
   if (candidates.length === 0) return { requests: new Map(), applied: { written: [], ended: [] } }
@@ -164,14 +167,12 @@ async function handOut(
   for (const candidate of candidates) {
     if (open.has(candidate.job) && !chosen.has(candidate.device)) chosen.set(candidate.device, candidate)
   }
-  const happenings = [...chosen.values()].map(
-    (key): Happening => ({
-      key,
-      seen: 'handedOut',
-      flow: 'pull',
-      silentSince: new Date(now.getTime() - silentForMs(key)),
-    }),
-  )
+  const happenings = [...chosen.values()].map((operation): Happening => {
+    const again = new Date(now.getTime() - silentForMs(operation))
+    return isSentOverMqtt(operation)
+      ? { key: operation, seen: 'askedInstead', flow: 'pull', silentSince: operation.heardAt ?? again }
+      : { key: operation, seen: 'handedOut', flow: 'pull', silentSince: again }
+  })
   const applied = await applyHappenings(tx, happenings, now)
   const handed = applied.written.filter(row => row.status === 'IN_PROGRESS')
   const subjects = new Map((await readLaunchSubjects(tx, handed)).map(subject => [keyText(subject), subject]))
@@ -184,9 +185,24 @@ async function handOut(
   return { requests, applied }
 }
 
+/** Sent over MQTT and not acknowledged: the request may have been lost with the connection. */
+function isSentOverMqtt({ status, flow }: DeviceOperation): boolean {
+  return status === 'WAITING_FOR_ACK' && flow === 'mqtt'
+}
+
+/** The devices that were sent to over MQTT and are not connected there any more. */
+async function goneFromMqtt(tx: Transaction, operations: readonly DeviceOperation[]): Promise<Set<bigint>> {
+  const sentTo = operations
+    .filter(isSentOverMqtt)
+    .map(({ devicePartition, device }) => ({ partition: devicePartition, entity: device }))
+  const gone = new Set(sentTo.map(({ entity }) => entity))
+  for (const { entity } of await connectedAmongDevices(tx, sentTo, new Date(0))) gone.delete(entity)
+  return gone
+}
+
 /** Never handed out before handed out; then by job number, which is by time. */
 function inOrderOfOffer(a: DeviceOperation, b: DeviceOperation): number {
-  const handed = Number(a.status === 'IN_PROGRESS') - Number(b.status === 'IN_PROGRESS')
+  const handed = Number(a.status !== 'WAITING_FOR_CONNECTION') - Number(b.status !== 'WAITING_FOR_CONNECTION')
   if (handed !== 0) return handed
   return a.job < b.job ? -1 : a.job > b.job ? 1 : 0
 }

@@ -17,6 +17,11 @@ export interface Presence {
   connected(device: DeviceNumbers, connection: string): Promise<void>
   /** A connection has ended; one that was replaced meanwhile changes nothing. */
   disconnected(device: DeviceNumbers, connection: string): Promise<void>
+  /**
+   * The device has called through a broker that tells nobody who is connected: it counts as connected from now on. Of no node, so
+   * that nothing is kept of it here, and nobody forgets it when this node is gone.
+   */
+  called(device: DeviceNumbers): Promise<void>
   /** The device was heard of; written down once a minute at most, however much it says. */
   seen(device: DeviceNumbers): Promise<void>
   /**
@@ -29,6 +34,9 @@ export interface Presence {
   /** devices connected to this node */
   connectedHere(): number
 }
+
+/** The one connection of all devices behind a broker that tells nobody of theirs. */
+const BROKER_CONNECTION = 'broker'
 
 /** A device that speaks all the time is written down as seen once in so long. */
 const SEEN_EVERY_MS = 60_000
@@ -101,8 +109,12 @@ export function createPresence(parts: {
     return true
   }
 
-  const sign = (kind: PresenceSign['sign'], { partition, entity }: DeviceNumbers, connection: string | null) =>
-    record({ partition, entity, sign: kind, connection, node, at: clock.now() })
+  const sign = (
+    kind: PresenceSign['sign'],
+    { partition, entity }: DeviceNumbers,
+    connection: string | null,
+    of: number | null = node,
+  ) => record({ partition, entity, sign: kind, connection, node: of, at: clock.now() })
 
   return {
     connected(device, connection) {
@@ -113,6 +125,7 @@ export function createPresence(parts: {
       if (held.get(device.entity)?.connection === connection) held.delete(device.entity)
       return sign('disconnected', device, connection)
     },
+    called: device => sign('connected', device, BROKER_CONNECTION, null),
     async seen(device) {
       if (!isLongUnseen(device.entity, clock.now().getTime())) return
       await sign('seen', device, null).catch((error: unknown) => {

@@ -8,7 +8,7 @@ import type { Flow } from '../domain/flow.ts'
 import { type OperationKey, parseOperationId } from '../domain/identity.ts'
 import { keyText } from '../store/operations.ts'
 import type { Clock } from './clock.ts'
-import type { Connector, DeviceMessage, OperationRequest, SendReport } from './connector.ts'
+import type { Addressed, Connector, DeviceMessage, OperationRequest, SendReport } from './connector.ts'
 import type { Happening, Word } from './operation-draft.ts'
 import type { OperationGatherer } from './operation-gatherer.ts'
 
@@ -20,6 +20,8 @@ export interface Launch extends OperationKey {
 export interface RequestSender {
   /** How many requests can be taken now. */
   capacity(): number
+  /** What would be sent now, asked for one request after another, each yes counting for the next; nothing is kept for who asked. */
+  room(): HasRoom
   /** Sends each request by its way; what was taken too long ago is given back instead. */
   send(requests: readonly RoutedRequest[], takenAt: Date): void
   /** Whether this node is still busy with a launch: sending it, or writing down what came of that. */
@@ -29,6 +31,8 @@ export interface RequestSender {
 }
 
 export type RoutedRequest = OperationRequest & { readonly flow: Flow }
+export type RoutedAddress = Addressed & { readonly flow: Flow }
+export type HasRoom = (request: RoutedAddress) => boolean
 
 export interface RequestSenderParts {
   readonly connectors: readonly Connector[]
@@ -40,8 +44,8 @@ export interface RequestSenderParts {
   readonly onAway: (request: RoutedRequest, handedAt: Date) => void
   /** most requests that one turn may take, however much the connectors could */
   readonly claimMax?: number
-  /** most requests in hand that have not left: a host that takes no more must not draw a whole job here */
-  readonly inHandMax?: number
+  /** most requests of one way that wait to be given back: one that sends nothing must not draw a whole job here */
+  readonly givingBackMax?: number
 }
 
 /** Once it is claimed, a request goes to its connector within this time or not at all: later others may have it, or its job be closed. */
@@ -61,10 +65,10 @@ export function wordOf(message: DeviceMessage): Word {
 }
 
 export function createRequestSender(parts: RequestSenderParts): RequestSender {
-  const { connectors, gatherer, clock, log, node, onAway, claimMax = 500, inHandMax = 2_000 } = parts
+  const { connectors, gatherer, clock, log, node, onAway, claimMax = 500, givingBackMax = 2_000 } = parts
   const byFlow = new Map(connectors.map(connector => [connector.flow, connector]))
   const inHand = new Map<string, number>()
-  const givingBack = new Set<Promise<void>>()
+  const givingBack = new Map<Promise<void>, Flow>()
   const stopping = new AbortController()
 
   function take(request: RoutedRequest): void {
@@ -111,7 +115,7 @@ export function createRequestSender(parts: RequestSenderParts): RequestSender {
       .sleepUntil(new Date(clock.now().getTime() + GIVE_BACK_MS), stopping.signal)
       .then(() => isHeldOnce(request) && gatherer.report(lost(request)))
       .then(() => letGo(request))
-    givingBack.add(given)
+    givingBack.set(given, request.flow)
     await given
     givingBack.delete(given)
   }
@@ -125,11 +129,27 @@ export function createRequestSender(parts: RequestSenderParts): RequestSender {
     return { key, seen: 'senderLost', node, launchedAt }
   }
 
+  function roomOf(flow: Flow): (request: Addressed) => boolean {
+    const connector = byFlow.get(flow)
+    if (!connector) return () => true
+    let back = 0
+    for (const each of givingBack.values()) if (each === flow) back += 1
+    if (back >= givingBackMax) return () => false
+    if (connector.room) return connector.room()
+    let left = connector.capacity()
+    return () => left-- > 0
+  }
+
   return {
-    // A connector without room must not stop the others: what is claimed for it waits there for its turn or comes back.
-    capacity() {
-      const room = Math.max(0, ...connectors.map(connector => connector.capacity()))
-      return Math.max(0, Math.min(claimMax, room, inHandMax - inHand.size))
+    // A connector without room must not stop the others: what is claimed for it is put back.
+    capacity: () => Math.min(claimMax, Math.max(0, ...connectors.map(connector => connector.capacity()))),
+    room() {
+      const rooms = new Map<Flow, (request: Addressed) => boolean>()
+      return request => {
+        const hasRoom = rooms.get(request.flow) ?? roomOf(request.flow)
+        rooms.set(request.flow, hasRoom)
+        return hasRoom(request)
+      }
     },
     send(requests, takenAt) {
       const handedAt = clock.now()
@@ -157,7 +177,7 @@ export function createRequestSender(parts: RequestSenderParts): RequestSender {
       await Promise.all(connectors.map(connector => connector.stop(graceMs)))
       stopping.abort()
       // Without a database nothing can be given back here: the send timers do it later.
-      await Promise.race([Promise.all(givingBack), sleep(graceMs, undefined, { ref: false })])
+      await Promise.race([Promise.all(givingBack.keys()), sleep(graceMs, undefined, { ref: false })])
     },
   }
 }

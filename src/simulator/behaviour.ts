@@ -37,6 +37,8 @@ export interface Occasion {
   deviceId: string
   operationId: string
   flow: Flow
+  /** Which time the device does it, from 1: what failed may succeed when it is retried. */
+  attempt?: number
 }
 
 /**
@@ -53,7 +55,8 @@ export function decideSilence(behaviour: Behaviour, { deviceId, operationId }: O
  * a repeat is answered alike.
  */
 export function planOperation(behaviour: Behaviour, occasion: Occasion, outcome: Outcome): Plan {
-  const random = randomOf(behaviour.seed, occasion.deviceId, occasion.operationId)
+  const { deviceId, operationId, attempt = 1 } = occasion
+  const random = randomOf(behaviour.seed, deviceId, operationId, ...(attempt > 1 ? [`attempt ${attempt}`] : []))
   const latencyMs = drawLatencyMs(behaviour.latency, random)
   const [failDraw, stepDraw, duplicateDraw, lateDraw, reorderDraw] = Array.from({ length: 5 }, random) as Draws
   const fails = outcome.resultCode === 'SUCCESSFUL' && failDraw < behaviour.fail

@@ -1,6 +1,6 @@
 /**
- * What every pretend device does with a request, whichever way it came: recognise a repeat, do the operation once, and say what
- * the plan says when it says so. How a message travels is the sender's.
+ * What every pretend device does with a request, whichever way it came: recognise a repeat, do the operation once, or once more where
+ * it failed and is retried, and say what the plan says when it says so. How a message travels is the sender's.
  */
 import type { DeviceRequest, DeviceResponseMessage } from '../contract/device.ts'
 import { type AnswerKind, decideSilence, type Occasion, type Plan, planOperation, writeAnswer } from './behaviour.ts'
@@ -55,11 +55,23 @@ export function createDevices(fleet: {
   function recall(deviceId: string, request: DeviceRequest): RememberedOperation {
     const known = ledger.find(request.id)
     if (known?.deviceId === deviceId) {
-      counters.repeated++
+      if (known.failed && known.running === undefined) {
+        known.failed = false
+        known.mute = false
+        delete known.outcome
+      } else counters.repeated++
       return known
     }
     if (known !== undefined) counters.doubled++
-    const operation = { id: request.id, deviceId, name: request.name, receipts: 0, executions: 0, mute: false }
+    const operation = {
+      id: request.id,
+      deviceId,
+      name: request.name,
+      receipts: 0,
+      executions: 0,
+      failed: false,
+      mute: false,
+    }
     ledger.remember(operation)
     return operation
   }
@@ -84,6 +96,7 @@ export function createDevices(fleet: {
     for (const copy of copies) {
       const delivery = await copy
       counters[delivery === 'delivered' ? COUNTED[answer.kind] : delivery]++
+      if (answer.kind === 'final' && plan.fails && delivery === 'delivered') operation.failed = true
       note(operation, { what: 'answered', kind: answer.kind, delivery, tookMs: performance.now() - sentAt })
     }
   }
@@ -112,11 +125,12 @@ export function createDevices(fleet: {
   }
 
   return async (deviceId, flow, request, send) => {
-    const occasion: Occasion = { deviceId, operationId: request.id, flow }
     const operation = recall(deviceId, request)
     operation.receipts++
     counters.received++
     note(operation, { what: 'received' })
+    const attempt = operation.executions + (operation.outcome === undefined ? 1 : 0)
+    const occasion: Occasion = { deviceId, operationId: request.id, flow, attempt }
     const silence = decideSilence(behaviour, occasion, operation.receipts)
     if (silence !== 'none') counters.silent++
     if (silence === 'deaf') return

@@ -115,7 +115,7 @@ export async function openMqttBroker(parts: SouthParts, settings: MqttBrokerSett
       const payload = Buffer.from(packet.payload)
       const reachable = connections.isReachable(connection)
       const { kind, deviceId } = topic
-      const message = { kind, deviceId, device: async () => device, connection: name, reachable, payload }
+      const message = { kind, deviceId, device: async () => device, connection: { name, reachable }, payload }
       const taking = take(message, ended.signal)
       const settled = taking.then(
         () => done(null),

@@ -15,16 +15,18 @@ import type { SouthDevice, SouthParts } from './parts.ts'
 /** What a device may publish. */
 export type MqttMessageKind = Exclude<DeviceTopicKind, 'request'>
 
-/** A message as it came; `connection` tells the connection of its device from the next one. */
+/** A message as it came. */
 export interface MqttMessage {
   readonly kind: MqttMessageKind
   /** by the id in the topic */
   readonly deviceId: string
   /** the device that the broker let speak on this topic; undefined where it is none of ours */
   readonly device: () => Promise<SouthDevice | undefined>
-  readonly connection: string
-  /** whether requests reach the device over this connection */
-  readonly reachable: boolean
+  /**
+   * The connection that it came over, unlike any other's, and whether requests reach the device over it; absent where the broker tells
+   * nobody who is connected.
+   */
+  readonly connection?: { readonly name: string; readonly reachable: boolean }
   readonly payload: Uint8Array
 }
 
@@ -41,11 +43,12 @@ const PASSING: readonly ErrorKind[] = ['tooMany', 'stopping']
 export function mqttMessageTaker(parts: SouthParts): (message: MqttMessage, signal: AbortSignal) => Promise<void> {
   const { answers, presence, collection, count, log } = parts
 
-  async function take({ kind, device: find, connection, reachable, payload }: MqttMessage): Promise<void> {
+  async function take({ kind, device: find, connection, payload }: MqttMessage): Promise<void> {
     const device = await find()
     if (device === undefined) count('unauthorized')
     else if (kind === 'operationOnDemand') {
-      if (reachable) await presence.connected(device, connection)
+      if (connection === undefined) await presence.called(device)
+      else if (connection.reachable) await presence.connected(device, connection.name)
       else await presence.seen(device)
     } else {
       await takeMessage(kind, device, payload)

@@ -18,7 +18,6 @@ export interface MqttSubscriberSettings {
   readonly share?: string | null
   /** messages in hand at most */
   readonly inHandMax?: number
-  readonly node: string
 }
 
 export interface MqttSubscriber {
@@ -41,7 +40,7 @@ const KINDS = DEVICE_TOPIC_KINDS.filter(kind => kind !== 'request')
 export function mqttSubscriber(
   parts: SouthParts,
   identify: IdentifyDevice,
-  { share = 'drover', inHandMax = 1000, node }: MqttSubscriberSettings,
+  { share = 'drover', inHandMax = 1000 }: MqttSubscriberSettings = {},
 ): MqttSubscriber {
   const { count, log } = parts
   const take = mqttMessageTaker(parts)
@@ -53,9 +52,7 @@ export function mqttSubscriber(
     if (topic === undefined || topic.kind === 'request') return count('foreign-topic')
     const { kind, deviceId } = topic
     const payload = Buffer.from(packet.payload)
-    // Every device behind the broker counts as present; that it calls is told as a connect.
-    const there = { connection: `${node}:broker`, reachable: true }
-    await take({ kind, deviceId, device: () => identify(deviceId), payload, ...there }, lost)
+    await take({ kind, deviceId, device: () => identify(deviceId), payload }, lost)
   }
 
   /** Takes a packet; `next` lets the following one come, which is not made to wait for the commit of this one. */

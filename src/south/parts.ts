@@ -42,6 +42,8 @@ export interface SouthParts {
   readonly presence: {
     connected(device: SouthDevice, connection: string): Promise<void>
     disconnected(device: SouthDevice, connection: string): Promise<void>
+    /** through a broker that tells nobody who is connected */
+    called(device: SouthDevice): Promise<void>
     seen(device: SouthDevice): Promise<void>
   }
   readonly collection: {

@@ -36,6 +36,7 @@ export interface DeliveryClaim {
   readonly id: string
   readonly retryCount: number
   readonly delivery: string
+  readonly group: string
 }
 
 export interface DeliveryQueue {
@@ -43,8 +44,11 @@ export interface DeliveryQueue {
   enter(tx: Transaction, deliveries: readonly QueuedDelivery[]): Promise<void>
   /** Enters deliveries behind whatever their keys hold, due after so many seconds: repeats, and what came too early. */
   enterAgain(tx: Transaction, deliveries: readonly QueuedDelivery[], afterSeconds: number): Promise<void>
-  /** Claims deliveries that are due, at most `limit`, for each group no more than `perGroup` at a time over all processes. */
-  claim(limit: number, perGroup: number): Promise<DeliveryClaim[]>
+  /**
+   * Claims deliveries that are due, at most `limit`, for each group no more than `perGroup` at a time over all processes, and none of
+   * the groups ignored.
+   */
+  claim(limit: number, perGroup: number, ignored?: readonly string[]): Promise<DeliveryClaim[]>
   /** Ends claims: `done` for good, `again` to be due after the next pause. What was taken over meanwhile is left alone. */
   settle(tx: Transaction, done: readonly DeliveryClaim[], again: readonly DeliveryClaim[]): Promise<void>
   /** Makes what waits for its next attempt under the key due at once. */
@@ -175,12 +179,13 @@ export async function openDeliveryQueue({
   return {
     enter: (tx, deliveries) => insert(tx, deliveries, ({ delivery }) => ({ id: delivery })),
     enterAgain: (tx, deliveries, afterSeconds) => insert(tx, deliveries, () => ({ startAfter: afterSeconds })),
-    async claim(limit, perGroup) {
+    async claim(limit, perGroup, ignored = []) {
       let overtaken = false
       const fetch = (tx: Transaction) =>
         boss.fetch<{ delivery: string }>(queueName, {
           batchSize: limit,
           groupConcurrency: perGroup,
+          ignoreGroups: [...ignored],
           db: noticing(withPlainNumbers(tx), error => {
             overtaken = sqlState(error) === '23505'
           }),
@@ -190,7 +195,12 @@ export async function openDeliveryQueue({
           await tx.run(withoutNestedLoops, [])
           return fetch(tx)
         })
-        return found.map(({ id, retryCount, data }) => ({ id, retryCount, delivery: data.delivery }))
+        return found.map(({ id, retryCount, data, groupId }) => ({
+          id,
+          retryCount,
+          delivery: data.delivery,
+          group: groupId ?? '',
+        }))
       } catch (error) {
         // Another process took an entry of the same key a moment ago.
         if (overtaken) return []

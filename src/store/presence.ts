@@ -10,11 +10,12 @@ export interface PresenceSign extends DeviceNumbers {
   readonly sign: 'connected' | 'disconnected' | 'seen'
   /** which connection, so that a late disconnect does not end the next one */
   readonly connection: string | null
-  readonly node: number
+  /** that holds the connection; null where none of ours does */
+  readonly node: number | null
   readonly at: Date
 }
 
-const record = statement<unknown, [number[], bigint[], string[], (string | null)[], number[], Date[]]>(
+const record = statement<unknown, [number[], bigint[], string[], (string | null)[], (number | null)[], Date[]]>(
   'presence_record',
   `insert into presence as p (partition, entity, mqtt_node, mqtt_connection, connected_at, disconnected_at, seen_at)
    select i.partition, i.entity, case i.sign when 'connected' then i.node end, case i.sign when 'connected' then i.connection end,
@@ -56,6 +57,16 @@ const forget = statement<unknown, [Date]>(
 /** Ends the connections held by nodes that have been silent since an instant. One statement, so that a node that has just come is seen. */
 export async function forgetConnectionsOfDead(db: Queryable, silentSince: Date): Promise<void> {
   await db.run(forget, [silentSince])
+}
+
+const forgetCalled = statement<unknown, []>(
+  'presence_forget_called',
+  'update presence set mqtt_connection = null where mqtt_node is null and mqtt_connection is not null',
+)
+
+/** Ends the connections that no node holds: there is no broker any more through which devices called. */
+export async function forgetCalls(db: Queryable): Promise<void> {
+  await db.run(forgetCalled, [])
 }
 
 const connectedAmong = statement<{ partition: number; entity: bigint }, [number[], bigint[], Date]>(

@@ -3,15 +3,15 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** Listens on a free port until the test is over; answers the URL of the device. */
-export async function listen(server: Server): Promise<string> {
+/** Listens on a free port until the test is over, on one address of loopback or on all; answers the URL of the device. */
+export async function listen(server: Server, address = '127.0.0.1'): Promise<string> {
   const sockets = new Set<Socket>()
   server.on('connection', socket => {
     sockets.add(socket)
     socket.on('error', () => {})
     socket.on('close', () => sockets.delete(socket))
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>(resolve => server.listen(0, address, resolve))
   onTestFinished(async () => {
     const closed = new Promise(resolve => server.close(resolve))
     for (const socket of sockets) socket.destroy()
@@ -44,12 +44,13 @@ export function httpDevice(answer: (received: Received, response: ServerResponse
 }
 
 /** A device that does with the bare connection as told, once the request has begun to arrive. */
-export function rawDevice(behave: (socket: Socket) => void): Promise<string> {
+export function rawDevice(behave: (socket: Socket) => void, address?: '0.0.0.0'): Promise<string> {
   return listen(
     createServer(socket => {
       socket.on('error', () => {})
       socket.once('data', () => behave(socket))
     }),
+    address,
   )
 }
 

@@ -333,14 +333,14 @@ describe('time and room', () => {
   test('a slow host fills its own share and leaves room for every other', async () => {
     const slow = await rawDevice(() => {})
     const quick = await httpDevice((_received, response) => response.writeHead(201).end())
-    const made = connector({ exchangesMax: 8, exchangesPerHostMax: 4, waitingPerHostMax: 10 })
+    const made = connector({ exchangesMax: 60, exchangesPerHostMax: 4, waitingPerHostMax: 10, waitMs: 60_000 })
     const reports = bookReports()
     reports.send(
       made,
       Array.from({ length: 100 }, () => request({ url: slow })),
     )
     await reports.until(4 + 86)
-    expect(made.capacity()).toBe(4)
+    expect(made.capacity()).toBe(60 - 14)
     expect(reports.all.filter(({ report }) => report.seen === 'notSent').length).toBe(86)
     const others = Array.from({ length: 50 }, () => request({ url: quick, deviceId: 'quick' }))
     for (const other of others) {

@@ -16,6 +16,7 @@ const OPERATION_EVENTS: Readonly<Record<OperationEvent, string>> = {
   connected: 'the device connects',
   reconnected: 'the device connects again over MQTT before it has acknowledged',
   handedOut: 'the device asks, and gets it',
+  askedInstead: 'the device asks for what was sent to it over MQTT, and gets it',
   acknowledged: 'the device acknowledges',
   part: 'the device reports steps without a result',
   final: 'the device reports a result',

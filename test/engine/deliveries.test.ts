@@ -424,12 +424,34 @@ describe('a receiver that refuses', () => {
     dead.answer(() => {})
     runWorker({ attemptMs: 20_000, concurrency: 8, perReceiver: 4 })
     await start(...(await jobsWith(dead.url, 100)))
-    await dead.hears(4)
+    await dead.hears(1)
     await start(...(await jobsWith(live.url, 20)))
     await live.hears(20)
-    expect(dead.heard).toHaveLength(4)
+    expect(dead.heard).toHaveLength(1)
     await forget()
   })
+})
+
+test('sixty receivers that let every attempt hang leave room for one that answers, though not one attempt has ended', async () => {
+  await forget()
+  const hanging = new Set<string>()
+  const callback: SendDelivery = ({ receiver }, signal) => {
+    if (receiver.includes('answers')) return Promise.resolve({ taken: true, status: 200 })
+    hanging.add(receiver)
+    return new Promise(resolve => signal.addEventListener('abort', () => resolve({ taken: false, error: 'stopped' })))
+  }
+  // Its clock stands still, so that nothing hangs for longer than a moment.
+  const standing = createClock(() => Date.UTC(2026, 2, 1, 12))
+  const worker = runWorker({ clock: standing, senders: { callback }, concurrency: 100, perReceiver: 8 })
+  for (let n = 0; n < 60; n += 1) await start(...(await jobsWith(`http://hangs-${n}.example/`, 5)))
+  await expect.poll(() => hanging.size).toBe(60)
+  const jobs = await jobsWith('http://answers.example/', 20)
+  await start(...jobs)
+  for (const job of jobs) {
+    await expect.poll(async () => (await read(job, 'callback', 'jobStarted'))?.state).toBe('DELIVERED')
+  }
+  await worker.stop()
+  await forget()
 })
 
 describe('deliveries survive', () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { readLaunchSubjects } from '../../src/store/operation-devices.ts'
+import { forgetCalls } from '../../src/store/presence.ts'
 import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
 import { deviceOf, obedient, operationOf, SECOND, say, silent, summaryOfJob } from './scenario.ts'
@@ -102,6 +103,81 @@ test('a device that has acknowledged is not sent to again when it reconnects', a
   await bench.settle()
   expect(bench.sent.length).toBe(1)
   expect(await operationOf(bench, job, device)).toMatchObject({ status: 'IN_PROGRESS' })
+})
+
+const ask = (numbers: { partition: number; entity: bigint }) =>
+  engine.pending.take(numbers, 0, new AbortController().signal)
+
+test('a device that leaves MQTT before it acknowledged, and asks, is handed the same operation at once, same attempt', async () => {
+  bench.device = silent
+  const { job, device, numbers } = await jobOnNew()
+  await engine.presence.connected(numbers, 'c1')
+  await bench.settle()
+  await engine.presence.disconnected(numbers, 'c1')
+  expect((await ask(numbers))?.id).toBe(bench.sent[0]!.id)
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'IN_PROGRESS', attempt: 1, flow: 'pull' })
+  expect(await ask(numbers)).toBeUndefined()
+  // Back on MQTT it is not sent to again: it was handed the request.
+  await engine.presence.connected(numbers, 'c2')
+  await bench.settle()
+  expect(bench.sent.length).toBe(1)
+  await say(bench, job, device, { resultCode: 'SUCCESSFUL' })
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'FINISHED', attempt: 1 })
+})
+
+test('a device that asks while it is connected over MQTT gets what was sent there only after 30 s of silence', async () => {
+  bench.device = silent
+  const { job, device, numbers } = await jobOnNew()
+  await engine.presence.connected(numbers, 'c1')
+  await bench.settle()
+  expect(await ask(numbers)).toBeUndefined()
+  await bench.advance(29 * SECOND)
+  expect(await ask(numbers)).toBeUndefined()
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'WAITING_FOR_ACK', flow: 'mqtt' })
+  await bench.advance(2 * SECOND)
+  expect((await ask(numbers))?.id).toBe(bench.sent[0]!.id)
+  expect(bench.sent.length).toBe(1)
+})
+
+test('a device that was handed its request and then connects over MQTT is not sent to again', async () => {
+  bench.device = away
+  const { job, device, numbers } = await jobOnNew()
+  await bench.settle()
+  expect(await ask(numbers)).toBeDefined()
+  await engine.presence.connected(numbers, 'c1')
+  await bench.settle()
+  expect(bench.sent.length).toBe(1)
+  await say(bench, job, device, { resultCode: 'SUCCESSFUL' })
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'FINISHED', attempt: 1 })
+})
+
+test('a device that comes back over MQTT and asks at the same moment gets its request one way or the other', async () => {
+  bench.device = silent
+  for (let round = 0; round < 10; round += 1) {
+    const { job, device, numbers } = await jobOnNew()
+    await bench.settle()
+    const [asked] = await Promise.all([ask(numbers), engine.presence.connected(numbers, 'c2')])
+    await bench.settle()
+    expect(bench.sent.length + (asked ? 1 : 0)).toBe(2)
+    await say(bench, job, device, { resultCode: 'SUCCESSFUL' })
+  }
+})
+
+test('a hundred devices that call through a broker of the operator are connected, and nothing is kept of them here', async () => {
+  const callers = Array.from({ length: 100 }, (_, k) => `calls-${k}`)
+  await bench.provision(callers, { flow: 'mqtt' })
+  const before = engine.presence.connectedHere()
+  const numbers = await Promise.all(callers.map(device => deviceOf(bench, device)))
+  await Promise.all(numbers.map(device => engine.presence.called(device)))
+  expect(engine.presence.connectedHere()).toBe(before)
+  // No node holds them, so that none takes them along when it goes.
+  await bench.outage(60 * SECOND)
+  const successor = await createWorkbench(database, { node: 5, clock: bench.clock })
+  await successor.settle()
+  expect(await Promise.all(numbers.map(device => isConnected(successor, device)))).toEqual(Array(100).fill(true))
+  // Until devices connect to a broker of the service.
+  await forgetCalls(database)
+  expect(await isConnected(successor, numbers[0]!)).toBe(false)
 })
 
 test('the end of a connection that was replaced changes nothing, in whatever order and batch it comes', async () => {

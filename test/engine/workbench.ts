@@ -7,7 +7,7 @@ import type { Caller } from '../../src/domain/caller.ts'
 import type { Flow } from '../../src/domain/flow.ts'
 import { numberSource, partitionOf } from '../../src/domain/identity.ts'
 import type { JobRequest } from '../../src/domain/job.ts'
-import type { Connector, OperationRequest, SendReport } from '../../src/engine/connector.ts'
+import type { Addressed, Connector, OperationRequest, SendReport } from '../../src/engine/connector.ts'
 import { createEngine, type Engine } from '../../src/engine/engine.ts'
 import { createJobs, type Jobs } from '../../src/engine/jobs.ts'
 import type { Loop } from '../../src/engine/loop.ts'
@@ -53,6 +53,8 @@ export interface Workbench {
   database: MortalDatabase
   /** how many requests each connector takes at a time */
   capacity: number
+  /** for which requests there is no room now; by default for none */
+  full: (request: Addressed) => boolean
   /** Ends this process: nothing of it reaches the database any more. */
   abandon(): Promise<void>
 }
@@ -115,6 +117,14 @@ export async function createWorkbench(
   const connector = (flow: Flow): Connector => ({
     flow,
     capacity: () => workbench.capacity,
+    room() {
+      let left = workbench.capacity
+      return request => {
+        if (left === 0 || workbench.full(request)) return false
+        left -= 1
+        return true
+      }
+    },
     send(requests, report) {
       for (const request of requests) {
         sent.push(request)
@@ -239,6 +249,7 @@ export async function createWorkbench(
     beat,
     database,
     capacity: 500,
+    full: () => false,
     async abandon() {
       database.die()
       await engine.gatherer.stop()

@@ -40,7 +40,7 @@ export interface StandIns {
   readonly parts: SouthParts
   readonly messages: Notes<DeviceMessage>
   readonly presence: Notes<
-    readonly [sign: 'connected' | 'disconnected' | 'seen', deviceId: string, connection?: string]
+    readonly [sign: 'connected' | 'disconnected' | 'called' | 'seen', deviceId: string, connection?: string]
   >
   readonly collected: Notes<unknown>
   readonly polls: Notes<{ deviceId: string; waitMs: number; signal: AbortSignal }>
@@ -93,6 +93,10 @@ export function standIns(): StandIns {
         async disconnected({ deviceId }, connection) {
           await made.onPresence()
           presence.add(['disconnected', deviceId, connection])
+        },
+        async called({ deviceId }) {
+          await made.onPresence()
+          presence.add(['called', deviceId])
         },
         async seen({ deviceId }) {
           await made.onPresence()
