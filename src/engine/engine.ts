@@ -88,6 +88,7 @@ export function createEngine(parts: EngineParts): Engine {
     self: { node, name: parts.nodeName, roles: parts.roles },
     onOutage: createOverdueSpreading(database),
     onRevival: () => presence.recordAgain(),
+    onChange: living => log.info({ node, living: [...living] }, 'the living nodes changed'),
   })
   let announcing: NodeJS.Timeout | null = null
   let waitingDevices: bigint[] = []

@@ -23,6 +23,8 @@ export interface NodeKeepingParts {
   readonly measureClock: () => Promise<unknown>
   /** this node was silent for so long that others may have taken it for dead, and forgotten its connections */
   readonly onRevival: () => Promise<void>
+  /** another node has come, or has been silent for so long that it counts as dead; told at the first heartbeat, too */
+  readonly onChange: (living: ReadonlySet<number>) => void
 }
 
 export interface NodeKeeping {
@@ -43,6 +45,7 @@ export function createNodeKeeping({
   onOutage,
   measureClock,
   onRevival,
+  onChange,
 }: NodeKeepingParts): NodeKeeping {
   let living: ReadonlySet<number> = new Set()
   let partitions: readonly number[] = []
@@ -63,6 +66,7 @@ export function createNodeKeeping({
       const changed = alive.size !== living.size || [...alive].some(node => !living.has(node))
       living = alive.add(self.node)
       if (changed) {
+        onChange(living)
         partitions = partitionsOf(self.node, living)
         await forgetConnectionsOfDead(database, deadSince)
         await buryNodes(database, new Date(now.getTime() - BURIED_AFTER_MS))
