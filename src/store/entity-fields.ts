@@ -103,12 +103,13 @@ function identifierFields(): SearchField[] {
 const UNSUCCESSFUL_IN = field('text', 'operations.unsuccessfulIn', sql`lpad(to_hex(unsuccessful.job), 16, '0')`, {
   some: condition => sql`exists (select 1 from operation_ended unsuccessful
     where unsuccessful.partition = e.partition and unsuccessful.entity = e.entity
-      and unsuccessful.counter not in ('successful', 'oot_successful') and ${condition})`,
+      and unsuccessful.result <> 'SUCCESSFUL' and unsuccessful.counter not in ('successful', 'oot_successful') and ${condition})`,
   ...ids(
     parseJobId,
     jobs => sql`exists (select 1 from operation_ended unsuccessful
       where unsuccessful.job = any(${jobs}::bigint[]) and unsuccessful.partition = e.partition
-        and unsuccessful.entity = e.entity and unsuccessful.counter not in ('successful', 'oot_successful'))`,
+        and unsuccessful.entity = e.entity and unsuccessful.result <> 'SUCCESSFUL'
+        and unsuccessful.counter not in ('successful', 'oot_successful'))`,
   ),
 })
 

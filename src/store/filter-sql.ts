@@ -17,6 +17,8 @@ export interface FilterColumn {
   readonly some?: (condition: SqlFragment) => SqlFragment
   /** a form of equality that an index serves, or that knows what the value cannot be */
   readonly anyOf?: (values: readonly FilterValue[]) => SqlFragment
+  /** that equality denied, where there is always a value and a form of it that an index serves */
+  readonly noneOf?: (values: readonly FilterValue[]) => SqlFragment
   /** whether there is a value, where `value is not null` does not say */
   readonly exists?: SqlFragment
 }
@@ -37,8 +39,12 @@ export function filterSql(filter: Filter, columns: FilterColumns): SqlFragment {
       const parts = filter.parts.map(part => filterSql(part, columns))
       return sql`(${sql.join(parts, JOINED[filter.kind])})`
     }
-    case 'not':
-      return sql`((${filterSql(filter.part, columns)}) is not true)`
+    case 'not': {
+      const { part } = filter
+      const noneOf = part.kind === 'anyOf' ? columns(part.field)?.noneOf : undefined
+      if (part.kind === 'anyOf' && noneOf) return noneOf(part.values)
+      return sql`((${filterSql(part, columns)}) is not true)`
+    }
     default:
       return leafSql(filter, columns)
   }

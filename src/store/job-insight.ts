@@ -27,7 +27,7 @@ const failures = statement<FailedAlike, [bigint, number]>(
        select element ->> 'name' as step, element ->> 'description' as description
          from jsonb_array_elements(case jsonb_typeof(x.steps) when 'array' then x.steps end) with ordinality as e(element, position)
         where element ->> 'result' = 'ERROR' order by position desc limit 1) failed on true
-    where x.job = $1 and x.counter not in ('successful', 'oot_successful')
+    where x.job = $1 and x.result <> 'SUCCESSFUL' and x.counter not in ('successful', 'oot_successful')
     group by 1, 2, 3, 4, 5 order by count desc, result, step, 4, 5 limit $2`,
 )
 

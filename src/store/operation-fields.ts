@@ -1,13 +1,14 @@
 /**
  * The one table of what operations can be searched by: every name leads to a column, for open operations and for ended ones. Over
- * `o`, which is `operation` or `operation_ended`, with `job j`; `detail d`, `entity e`, `former_entity f`, `task t` and `counters` where they are needed.
+ * `o`, which is `operation` or `operation_ended`, with `job j`, `detail d`, `entity e`, `former_entity f`, `task t` and `counters` where they are needed.
  * Serves: Job and operation search.
  */
 import type { Counter } from '../domain/counters.ts'
+import type { FieldType } from '../domain/filter.ts'
 import { type OperationKey, parseJobId, parseOperationId, partitionOf } from '../domain/identity.ts'
-import { OPERATION_RESULTS, OPERATION_STATUSES } from '../domain/operation.ts'
-import { JOB_FIELDS } from './job-fields.ts'
-import { elements, field, ids, type SearchField, words } from './search-field.ts'
+import { OPERATION_RESULTS, OPERATION_STATUSES, type OperationStatus } from '../domain/operation.ts'
+import { JOB_FIELDS, jobParameterField } from './job-fields.ts'
+import { elements, type FieldTraits, field, ids, type SearchField, words } from './search-field.ts'
 import { type SqlFragment, sql } from './statement.ts'
 
 /** Which operations: those not final, or those that are. */
@@ -58,6 +59,15 @@ const COUNTERS: Readonly<Record<string, Counter>> = {
   outOfTimeError: 'oot_error',
 }
 
+/** What can also be the end of an operation that was successful. */
+const COUNTERS_OF_SUCCESS = ['successful', 'outOfTimeSuccessful']
+/** The statuses that no successful operation has: an answer in time is FINISHED, a late one FINISHED_OUT_OF_TIME. */
+export const STATUSES_WITHOUT_SUCCESS: readonly OperationStatus[] = ['TIMEOUT_CANCELLED', 'NOT_ALLOWED', 'CANCELLED']
+
+/** A condition that no successful operation meets, so that the index of the unsuccessful ones answers it. */
+const unsuccessfulWhere = (isSo: boolean, condition: SqlFragment): SqlFragment =>
+  isSo ? sql`(${condition} and o.result <> 'SUCCESSFUL')` : condition
+
 /** What an ended operation is counted as. */
 const COUNTED_AS = field(
   'text',
@@ -65,9 +75,29 @@ const COUNTED_AS = field(
   sql`(${JSON.stringify(Object.fromEntries(Object.entries(COUNTERS).map(([name, counter]) => [counter, name])))}::jsonb ->> o.counter::text)`,
   words(
     Object.keys(COUNTERS),
-    found => sql`o.counter = any(${found.map(each => COUNTERS[each])}::operation_counter[])`,
+    found =>
+      unsuccessfulWhere(
+        !found.some(each => COUNTERS_OF_SUCCESS.includes(each)),
+        sql`o.counter = any(${found.map(each => COUNTERS[each])}::operation_counter[])`,
+      ),
+    found =>
+      unsuccessfulWhere(
+        COUNTERS_OF_SUCCESS.every(each => found.includes(each)),
+        sql`o.counter <> all(${found.map(each => COUNTERS[each])}::operation_counter[])`,
+      ),
   ),
 )
+
+const RESULTS: Pick<SearchField, 'anyOf' | 'noneOf'> = words(
+  OPERATION_RESULTS,
+  found => sql`o.result = any(${found}::operation_result[])`,
+  found => sql`o.result <> all(${found}::operation_result[])`,
+)
+
+/** A field of `job j`. */
+const overJob = (each: SearchField): SearchField => ({ ...each, needs: ['job', ...each.needs] })
+const ofJob = (type: FieldType, names: string, value: SqlFragment, traits: FieldTraits = {}) =>
+  overJob(field(type, names, value, traits))
 
 /** The fields of an organization's operations. */
 export function operationFields(kind: OperationKind, organization: number): readonly SearchField[] {
@@ -91,25 +121,25 @@ export function operationFields(kind: OperationKind, organization: number): read
     field('text', 'operations.resourceType resourceType', sql`coalesce(e.resource_type, f.resource_type)`, {
       needs: ['entity', 'former'],
     }),
-    field(
+    ofJob(
       'text',
       'operations.name operation.name operationName jobs.request.name jobOperationName job.name',
       sql`j.name`,
     ),
-    field(
+    ofJob(
       'any',
       'operations.parameters operationParameters operation.parameters',
       sql`coalesce(${detail}.parameters, j.request -> 'parameters')`,
       own,
     ),
-    field('number', 'operations.attempts.total operationAttemptMax', sql`(j.retries + 1)`),
+    ofJob('number', 'operations.attempts.total operationAttemptMax', sql`(j.retries + 1)`),
     field('number', 'operations.attempts.current operationAttemptCurrent', sql`o.attempt`),
-    field(
+    ofJob(
       'boolean',
       'operations.notify operationNotify jobs.request.notify jobNotify',
       sql`(j.request ->> 'notify')::boolean`,
     ),
-    field(
+    ofJob(
       'date',
       'operations.execution.activatedDate jobs.report.execution.activatedDate jobActivatedDate',
       sql`j.activated_at`,
@@ -123,24 +153,25 @@ export function operationFields(kind: OperationKind, organization: number): read
         indexed: !isOpen,
       },
     ),
-    field('text', 'operations.user applicationEmail jobs.request.user jobUser job.user', sql`j.user_email`),
+    ofJob('text', 'operations.user applicationEmail jobs.request.user jobUser job.user', sql`j.user_email`),
     field('text', 'operations.status operationStatus operation.status', sql`o.status::text`, {
-      ...words(OPERATION_STATUSES, found => sql`o.status = any(${found}::operation_status[])`),
+      ...words(OPERATION_STATUSES, found =>
+        unsuccessfulWhere(
+          !isOpen && found.every(each => STATUSES_WITHOUT_SUCCESS.some(status => status === each)),
+          sql`o.status = any(${found}::operation_status[])`,
+        ),
+      ),
     }),
     field(
       'text',
       'operations.result operationResult operation.result',
       isOpen ? sql`${PENDING}::text` : sql`o.result::text`,
-      {
-        ...words(OPERATION_RESULTS, found =>
-          isOpen ? sql`${found.includes(PENDING)}::boolean` : sql`o.result = any(${found}::operation_result[])`,
-        ),
-      },
+      isOpen ? words(OPERATION_RESULTS, found => sql`${found.includes(PENDING)}::boolean`) : RESULTS,
     ),
     ...(isOpen ? [] : [COUNTED_AS]),
     field('text', 'operations.description operationDetails', sql`${detail}.description`, own),
-    field('date', 'operations.date operationDate', sql`coalesce(j.activated_at, j.created_at)`),
-    field(
+    ofJob('date', 'operations.date operationDate', sql`coalesce(j.activated_at, j.created_at)`),
+    ofJob(
       'text',
       'operations.userNotes operationUserNotes jobs.request.userNotes jobUserNotes',
       sql`j.request ->> 'userNotes'`,
@@ -152,8 +183,8 @@ export function operationFields(kind: OperationKind, organization: number): read
     step('operations.steps[].response operationStepResponse', sql`'response'`),
     step('operations.steps[].timestamp operationStepTimestamp', sql`'timestamp'`),
     field('date', 'operationTimeoutTimestamp', isOpen ? sql`o.deadline_at` : sql`null::timestamptz`),
-    field('date', 'operationScheduleTimestamp', sql`j.start_at`),
-    field('text', 'organizationName', sql`(select name from organization g where g.organization = j.organization)`),
+    ofJob('date', 'operationScheduleTimestamp', sql`j.start_at`),
+    ofJob('text', 'organizationName', sql`(select name from organization g where g.organization = j.organization)`),
     provisioned('channelName', 'provision.administration.channel'),
     provisioned('serviceGroupName', 'provision.administration.serviceGroup'),
     provisioned('workgroupName', 'provision.administration.workgroup'),
@@ -175,6 +206,12 @@ export function jobFieldsOfOperations(taken: ReadonlySet<string>): readonly Sear
   return JOB_FIELDS.flatMap(each => {
     const names = each.names.filter(name => !taken.has(name))
     const { path: _, ...withoutPath } = each
-    return names.length > 0 ? [{ ...withoutPath, names }] : []
+    return names.length > 0 ? [overJob({ ...withoutPath, names })] : []
   })
+}
+
+/** A parameter of the job's request by its path; undefined for any other name. */
+export function jobParameterOfOperations(name: string): SearchField | undefined {
+  const found = jobParameterField(name)
+  return found && overJob(found)
 }

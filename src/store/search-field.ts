@@ -55,8 +55,13 @@ export function elements(array: SqlFragment): Pick<SearchField, 'some' | 'all'> 
 export function words(
   known: readonly string[],
   equality: (found: readonly string[]) => SqlFragment,
-): Pick<SearchField, 'anyOf'> {
-  return { anyOf: values => equality(values.map(String).filter(value => known.includes(value))) }
+  inequality?: (found: readonly string[]) => SqlFragment,
+): Pick<SearchField, 'anyOf' | 'noneOf'> {
+  const among = (values: readonly FilterValue[]) => values.map(String).filter(value => known.includes(value))
+  return {
+    anyOf: values => equality(among(values)),
+    ...(inequality && { noneOf: (values: readonly FilterValue[]) => inequality(among(values)) }),
+  }
 }
 
 /** Equality of an id that is a number within: what is no id occurs nowhere. */

@@ -5,7 +5,13 @@
 import type { FieldTypes, Filter } from '../domain/filter.ts'
 import { exactCounters } from './counters.ts'
 import { JOB_FIELDS, jobParameterField } from './job-fields.ts'
-import { jobFieldsOfOperations, keysIn, type OperationKind, operationFields } from './operation-fields.ts'
+import {
+  jobFieldsOfOperations,
+  jobParameterOfOperations,
+  keysIn,
+  type OperationKind,
+  operationFields,
+} from './operation-fields.ts'
 import { fieldTable, type SearchField } from './search-field.ts'
 import { type SqlFragment, sql } from './statement.ts'
 import { TASK_FIELDS, taskParameterField } from './task-fields.ts'
@@ -138,6 +144,7 @@ const BY_END: KeyOrder = {
 }
 
 const operationJoins = [
+  ['job', sql`join job j on j.job = o.job`],
   ['detail', sql`left join operation_detail d on d.job = o.job and d.partition = o.partition and d.entity = o.entity`],
   ['entity', sql`left join entity e on e.partition = o.partition and e.entity = o.entity`],
   ['former', sql`left join former_entity f on f.partition = o.partition and f.entity = o.entity`],
@@ -156,7 +163,7 @@ export function operationTable(
 ): SearchTable<FoundOperation> {
   const own = operationFields(kind, organization)
   const fields = [...own, ...jobFieldsOfOperations(new Set(own.flatMap(each => each.names)))]
-  const find = finder(fields, jobParameterField)
+  const find = finder(fields, jobParameterOfOperations)
   const base = kind === 'open' ? sql`operation o` : sql`operation_ended o`
   // The jobs that have open operations are few; as an array they let the rows be read in the order of the key.
   const mine =
@@ -172,7 +179,7 @@ export function operationTable(
   return {
     find,
     fields,
-    from: needs => sql`${base} join job j on j.job = o.job ${joinsInOrder(operationJoins, needs)}`,
+    from: needs => sql`${base} ${joinsInOrder(operationJoins, needs)}`,
     scope: sql`${mine} and ${ofType}`,
     orders: kind === 'open' ? [BY_KEY] : [BY_KEY, BY_END],
     orderFor: filter => (kind === 'open' || asksForJobs(filter, find) ? BY_KEY : BY_END),

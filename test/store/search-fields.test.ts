@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { OPERATION_LIFECYCLE } from '../../src/domain/operation.ts'
+import { STATUSES_WITHOUT_SUCCESS } from '../../src/store/operation-fields.ts'
 import { fieldTypesOf, jobTable, operationTable, type SearchTable, taskTable } from '../../src/store/search-table.ts'
 import { organizationTable, userTable } from '../../src/store/user-tables.ts'
 
@@ -49,5 +51,14 @@ describe('the fields of searches', () => {
       (_, open: string, end: string) => `${open}\n${tables.map(tableOf).join('\n\n')}\n\n${end}`,
     )
     await expect(printed).toMatchFileSnapshot(page)
+  })
+
+  test('take no status for one without success to which a device could answer success', () => {
+    const leadingThere = OPERATION_LIFECYCLE.filter(({ to }) => STATUSES_WITHOUT_SUCCESS.some(status => status === to))
+    expect(new Set(leadingThere.map(({ to }) => to)).size).toBe(STATUSES_WITHOUT_SUCCESS.length)
+    for (const { outcome } of leadingThere) {
+      expect(outcome).not.toBe('device')
+      expect(outcome).not.toEqual(expect.arrayContaining(['SUCCESSFUL']))
+    }
   })
 })
