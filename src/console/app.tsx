@@ -1,5 +1,5 @@
 /** Which view stands at which address, and who may see any: one line per view, each loaded when it is first shown. */
-import { lazy, type ReactNode, Suspense } from 'react'
+import { type ComponentType, lazy, type ReactNode, Suspense } from 'react'
 import { Route, Router, Switch, useLocation } from 'wouter'
 import type { Permission } from '../contract/words.ts'
 import { Bounded } from './parts/bounded.tsx'
@@ -10,20 +10,35 @@ import { useMay, useSession } from './session.ts'
 import { Shell } from './shell.tsx'
 import { SignIn } from './views/sign-in.tsx'
 
-const OverviewView = lazy(persistent(() => import('./views/overview.tsx')))
-const TasksView = lazy(persistent(() => import('./views/tasks/tasks.tsx')))
-const TaskView = lazy(persistent(() => import('./views/tasks/task.tsx')))
-const TypesView = lazy(persistent(() => import('./views/types/types.tsx')))
-const TypeView = lazy(persistent(() => import('./views/types/type.tsx')))
-const DevicesView = lazy(persistent(() => import('./views/devices/devices.tsx')))
-const DeviceView = lazy(persistent(() => import('./views/devices/device.tsx')))
-const DeliveriesView = lazy(persistent(() => import('./views/deliveries.tsx')))
-const AuditView = lazy(persistent(() => import('./views/audit.tsx')))
-const UsersView = lazy(persistent(() => import('./views/users.tsx')))
-const AccountView = lazy(persistent(() => import('./views/account.tsx')))
-const JobsView = lazy(persistent(() => import('./views/jobs.tsx')))
-const LaunchView = lazy(persistent(() => import('./views/launch/launch.tsx')))
 const JobView = lazy(persistent(() => import('./views/job/job.tsx')))
+const LaunchView = lazy(persistent(() => import('./views/launch/launch.tsx')))
+
+interface Place {
+  readonly path: string
+  readonly view: ComponentType
+  readonly needs?: Permission
+  /** the same for addresses between which the view stays as it is */
+  readonly key?: string
+}
+
+const VIEWS: readonly Place[] = [
+  { path: '/', view: lazy(persistent(() => import('./views/overview/overview.tsx'))) },
+  { path: '/launch/:step?', view: LaunchView, needs: 'execute' },
+  { path: '/jobs', view: lazy(persistent(() => import('./views/jobs.tsx'))) },
+  { path: '/jobs/:id', view: JobView, key: 'job' },
+  { path: '/jobs/:id/operations/:operation', view: JobView, key: 'job' },
+  { path: '/tasks', view: lazy(persistent(() => import('./views/tasks/tasks.tsx'))) },
+  { path: '/tasks/new/:step?', view: () => <LaunchView isTask />, needs: 'execute' },
+  { path: '/tasks/:id', view: lazy(persistent(() => import('./views/tasks/task.tsx'))) },
+  { path: '/types', view: lazy(persistent(() => import('./views/types/types.tsx'))) },
+  { path: '/types/:name', view: lazy(persistent(() => import('./views/types/type.tsx'))) },
+  { path: '/devices', view: lazy(persistent(() => import('./views/devices/devices.tsx'))) },
+  { path: '/devices/:id', view: lazy(persistent(() => import('./views/devices/device.tsx'))) },
+  { path: '/deliveries', view: lazy(persistent(() => import('./views/deliveries.tsx'))) },
+  { path: '/audit', view: lazy(persistent(() => import('./views/audit.tsx'))), needs: 'manageUsers' },
+  { path: '/users', view: lazy(persistent(() => import('./views/users.tsx'))), needs: 'manageUsers' },
+  { path: '/account', view: lazy(persistent(() => import('./views/account.tsx'))) },
+]
 
 /** A view that some profiles may not use: its address then tells so. */
 function Allowed({ needs, children }: { readonly needs: Permission; readonly children: ReactNode }) {
@@ -61,47 +76,27 @@ export function App() {
   return (
     <Router base="/console">
       <Shell session={session}>
-        <View>
-          <Switch>
-            <Route path="/" component={OverviewView} />
-            <Route path="/launch/:step?">
-              <Allowed needs="execute">
-                <LaunchView />
-              </Allowed>
+        <Switch>
+          {VIEWS.map(({ path, view: Shown, needs, key = path }) => (
+            // Each waits for its own code: were it one place for all, the view that was left would stay, and go on, until the next has come.
+            <Route key={key} path={path}>
+              <View>
+                {needs ? (
+                  <Allowed needs={needs}>
+                    <Shown />
+                  </Allowed>
+                ) : (
+                  <Shown />
+                )}
+              </View>
             </Route>
-            <Route path="/jobs" component={JobsView} />
-            <Route path="/jobs/:id" component={JobView} />
-            <Route path="/jobs/:id/operations/:operation" component={JobView} />
-            <Route path="/tasks" component={TasksView} />
-            <Route path="/tasks/new/:step?">
-              <Allowed needs="execute">
-                <LaunchView isTask />
-              </Allowed>
-            </Route>
-            <Route path="/tasks/:id" component={TaskView} />
-            <Route path="/types" component={TypesView} />
-            <Route path="/types/:name" component={TypeView} />
-            <Route path="/devices" component={DevicesView} />
-            <Route path="/devices/:id" component={DeviceView} />
-            <Route path="/deliveries" component={DeliveriesView} />
-            <Route path="/audit">
-              <Allowed needs="manageUsers">
-                <AuditView />
-              </Allowed>
-            </Route>
-            <Route path="/users">
-              <Allowed needs="manageUsers">
-                <UsersView />
-              </Allowed>
-            </Route>
-            <Route path="/account" component={AccountView} />
-            <Route>
-              <Page title="No such view">
-                <Empty>Nothing stands at this address.</Empty>
-              </Page>
-            </Route>
-          </Switch>
-        </View>
+          ))}
+          <Route>
+            <Page title="No such view">
+              <Empty>Nothing stands at this address.</Empty>
+            </Page>
+          </Route>
+        </Switch>
       </Shell>
     </Router>
   )

@@ -1,7 +1,7 @@
 /** The frame around every view: where one can go, who one is, and the scheme of colours. What a profile may not see is not listed. */
 import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { Permission } from '../contract/words.ts'
 import { viewerZone } from './figures.tsx'
@@ -30,11 +30,11 @@ const PLACES: readonly Place[] = [
 ]
 
 export function Shell({ session, children }: { readonly session: Session; readonly children: ReactNode }) {
-  const [open, setOpen] = useState(false)
   useStream(useQueryClient(), session.token)
   const [location] = useLocation()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever is gone to closes the menu
-  useEffect(() => setOpen(false), [location])
+  // Whatever is gone to closes the menu.
+  const [openAt, setOpenAt] = useState<string | null>(null)
+  const open = openAt === location
   return (
     <div className="shell">
       <a className="skip" href="#main">
@@ -47,7 +47,7 @@ export function Shell({ session, children }: { readonly session: Session; readon
           aria-label={open ? 'Close the menu' : 'Open the menu'}
           aria-expanded={open}
           aria-controls="menu"
-          onClick={() => setOpen(!open)}
+          onClick={() => setOpenAt(open ? null : location)}
         >
           <Icon name={open ? 'close' : 'menu'} size={20} />
         </ActionIcon>

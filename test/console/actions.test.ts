@@ -2,7 +2,6 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { OperationTypeAnswer } from '../../src/contract/client/client.ts'
 import type { DeliveriesPage } from '../../src/contract/delivery.ts'
 import type { TaskView } from '../../src/contract/task.ts'
 import type { WhyView } from '../../src/contract/why.ts'
@@ -12,7 +11,6 @@ import { createJob, readJob, readOperations } from '../service/jobs.ts'
 import { notes } from '../south/parts.ts'
 import { type Console, hasBrowser, openConsole } from './browser.ts'
 
-const TYPES = '/north/v80/operationTypes/provision/organizations/drover'
 const TASKS = '/north/v80/operation/tasks'
 
 describe.skipIf(!hasBrowser)('what is done in the console', () => {
@@ -77,56 +75,6 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
     await page.getByRole('textbox', { name: 'Devices' }).fill(pumps(101).join('\n'))
     await page.getByText('A task lists at most 100 devices').waitFor()
     expect(await page.getByRole('button', { name: 'When' }).isDisabled()).toBe(true)
-  })
-
-  test('a type of the catalog is cloned under another name', async () => {
-    const page = await at.visit('/types?view=catalog')
-    await page.getByLabel('Find').fill('REBOOT_EQUIPMENT')
-    await page.waitForURL(/words=REBOOT_EQUIPMENT/)
-    await page.getByRole('listitem').filter({ hasText: 'REBOOT_EQUIPMENT' }).getByRole('button').click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Name').fill('REBOOT_PUMP')
-    await dialog.getByLabel('Title').fill('Restart a pump')
-    await dialog.getByRole('button', { name: 'Clone' }).click()
-    await page.getByRole('heading', { name: 'Restart a pump', level: 1 }).waitFor()
-    await page.getByText('A clone of REBOOT_EQUIPMENT').waitFor()
-    const { status, body } = await at.house.call<OperationTypeAnswer>('GET', `${TYPES}/REBOOT_PUMP`)
-    expect([status, body.title, body.fromCatalog]).toEqual([200, 'Restart a pump', 'REBOOT_EQUIPMENT'])
-  })
-
-  test('the schema of a type is judged as it is written, with its form beside, and the service has the last word', async () => {
-    const page = await at.visit('/types/new')
-    const schema = page.getByRole('textbox', { name: 'JSON Schema of the parameters' })
-    const form = page.getByRole('region', { name: 'The form of it' })
-    const save = page.getByRole('region', { name: 'Save' }).getByRole('button')
-    await page.getByLabel('Name', { exact: false }).first().fill('SET_SPEED')
-    await schema.fill('{ "type": ')
-    await form.getByText('The schema cannot be read yet.').waitFor()
-    expect(await save.isDisabled()).toBe(true)
-
-    await schema.fill(JSON.stringify(speedUpTo(50)))
-    await form.getByLabel('Speed').fill('60')
-    await form
-      .getByText(/60 is greater than 50/)
-      .first()
-      .waitFor()
-    await form.getByLabel('Speed').fill('40')
-    await expect.poll(() => form.getByText(/is greater than 50/).count()).toBe(0)
-    await form.getByText('What would be sent').click()
-    await form.getByText('"speed": 40').waitFor()
-    await save.click()
-    await expect.poll(() => new URL(page.url()).pathname).toBe('/console/types/SET_SPEED')
-    const read = async () => (await at.house.call<OperationTypeAnswer>('GET', `${TYPES}/SET_SPEED`)).body.parameters
-    expect(await read()).toEqual(speedUpTo(50))
-
-    await schema.fill(JSON.stringify({ ...speedUpTo(70), type: 'nonsense' }))
-    await save.click()
-    await page.getByRole('region', { name: 'Save' }).getByRole('alert').waitFor()
-    expect(await read()).toEqual(speedUpTo(50))
-    await schema.fill(JSON.stringify(speedUpTo(70)))
-    await save.click()
-    await page.getByText('Saved.').waitFor()
-    expect(await read()).toEqual(speedUpTo(70))
   })
 
   test('a new key of a device is shown once, and is the one that the device is let in with', async () => {
@@ -269,6 +217,28 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
     await page.locator('.page-facts').getByText('Finished', { exact: true }).waitFor()
   })
 
+  test('a task and a job that touch no device are paused and ended all the same', async () => {
+    const request = { name: 'REFRESH_INFO', target: { append: { tags: ['nobody-has-it'] } } }
+    const { body } = await at.house.call<{ task: TaskView }>('POST', TASKS, {
+      task: {
+        name: 'For nobody',
+        schedule: { start: { date: '2099-01-15T09:30:00Z' } },
+        job: { request },
+      },
+    })
+    const { id } = body.task
+    const page = await at.visit(`/tasks/${id}`)
+    await act(page, 'Pause', 0)
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    await act(page, 'Delete', 0)
+    await expect.poll(async () => (await taskOf(id)).state).toBe('CANCELLED')
+
+    const job = await createJob(at.house.client, { ...request, active: false })
+    await page.goto(`${at.house.url}/console/jobs/${job.id}`)
+    await act(page, 'Cancel the job', 0)
+    await expect.poll(async () => (await readJob(at.house.client, job.id)).report.summary.status).toBe('CANCELLED')
+  })
+
   test("times are in the viewer's zone, with UTC on hover", async () => {
     const { status, body } = await at.house.call<{ task: TaskView }>('POST', TASKS, {
       task: {
@@ -287,10 +257,10 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
 })
 
 /** Presses a button and confirms what its dialog says. */
-async function act(page: Page, button: string): Promise<void> {
+async function act(page: Page, button: string, devices = 2): Promise<void> {
   await page.getByRole('button', { name: button, exact: true }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByText('This touches 2 devices.').waitFor()
+  await dialog.getByText(`This touches ${devices} devices.`).waitFor()
   await dialog.getByRole('button', { name: button, exact: true }).click()
   await dialog.waitFor({ state: 'detached' })
 }
@@ -299,9 +269,3 @@ async function act(page: Page, button: string): Promise<void> {
 const jobOf = (page: Page): string => /\/jobs\/([0-9a-f]{16})$/.exec(page.url())?.[1] ?? ''
 
 const pumps = (number: number): string[] => Array.from({ length: number }, (_, index) => `pump-${index}`)
-
-const speedUpTo = (maximum: number) => ({
-  type: 'object',
-  properties: { speed: { type: 'integer', title: 'Speed', maximum } },
-  additionalProperties: false,
-})

@@ -2,13 +2,14 @@
  * Something that will be done to devices: it says beforehand what and to how many, asks for the number to be typed where it is large,
  * and shows the command that does the same.
  */
+import './action.css'
 import { Button, Modal, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import type { PlanView } from '../../contract/client/client.ts'
 import { count, counted } from '../figures.tsx'
 import { type Ask, ask } from '../request.ts'
-import { Curl } from './curl.tsx'
+import { DialogEnd } from './dialog-end.tsx'
 import { Icon, type IconName } from './icons.tsx'
 import { Notice } from './notice.tsx'
 import { Failed } from './states.tsx'
@@ -21,6 +22,8 @@ export interface ActionProps<T> {
   readonly name: string
   readonly icon?: IconName
   readonly ask: Ask<T>
+  /** does the request, where more is wanted of its answer than the body */
+  readonly send?: () => Promise<T>
   /** what will happen, in a sentence or two */
   readonly children: ReactNode
   /** how many devices it touches; null where it touches none, left out where the plan counts them */
@@ -64,6 +67,7 @@ export function Action<T>(props: ActionProps<T>) {
 function Confirmation<T>({
   name,
   ask: asked,
+  send = () => ask(asked),
   children,
   touches: known,
   plan,
@@ -74,7 +78,7 @@ function Confirmation<T>({
   const queries = useQueryClient()
   const [typed, setTyped] = useState('')
   const doing = useMutation({
-    mutationFn: () => ask(asked),
+    mutationFn: send,
     onSuccess: async answer => {
       onClose()
       onDone?.(answer)
@@ -122,24 +126,15 @@ function Confirmation<T>({
           data-autofocus
         />
       )}
-      {doing.isError && <Failed error={doing.error} />}
-      <details className="more">
-        <summary>The same with curl</summary>
-        <Curl ask={asked} />
-      </details>
-      <div className="row row-end">
-        <Button variant="default" onClick={onClose}>
-          Leave it
-        </Button>
-        <Button
-          type="submit"
-          {...(danger && { color: 'red' })}
-          disabled={!isRight || touches === undefined || isEmpty}
-          loading={doing.isPending}
-        >
-          {name}
-        </Button>
-      </div>
+      <DialogEnd
+        ask={asked}
+        error={doing.error}
+        verb={name}
+        danger={danger}
+        disabled={!isRight || touches === undefined || isEmpty}
+        isPending={doing.isPending}
+        onLeave={onClose}
+      />
     </form>
   )
 }

@@ -1,7 +1,8 @@
 /** Lines over time, in the colours of the scheme and the zone of the viewer. What it shows stands beside it in words as well. */
 import 'uplot/dist/uPlot.min.css'
+import './chart.css'
 import { useComputedColorScheme } from '@mantine/core'
-import { useEffect, useRef } from 'react'
+import { useEffect, useEffectEvent, useRef } from 'react'
 import uPlot from 'uplot'
 import { compact, count, dayOf, timeOfDay } from '../figures.tsx'
 import type { Tone } from '../words.ts'
@@ -27,40 +28,59 @@ interface Props {
   readonly stepped?: boolean
 }
 
-const STEPS_PX = 90
+const STEPS_PX = 80
+const [MINUTE_S, HOUR_S, DAY_S] = [60, 3_600, 86_400]
+/** How far ticks may be apart. */
+const STEPS_S = [
+  ...[1, 2, 5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30].map(each => each * MINUTE_S),
+  ...[1, 2, 3, 6, 12].map(each => each * HOUR_S),
+  ...[1, 2, 7, 14, 30, 90, 365].map(each => each * DAY_S),
+]
+const HEIGHT_PX = 190
 
-export default function Chart({ label, at, lines, height = 190, marks = [], told = count, stepped = false }: Props) {
+/** Drawn anew where its shape or the scheme changes; data alone is set. */
+export default function Chart(props: Props) {
+  const scheme = useComputedColorScheme('light')
+  const { label, lines, height = HEIGHT_PX, stepped = false } = props
+  const shape = lines.map(line => `${line.label}${line.tone}${line.dashed}`).join()
+  return (
+    <div className="chart" role="img" aria-label={label} style={{ height }}>
+      <Plot key={`${shape} ${scheme} ${height} ${stepped}`} {...props} />
+    </div>
+  )
+}
+
+function Plot({ at, lines, height = HEIGHT_PX, marks = [], told = count, stepped = false }: Props) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
-  const scheme = useComputedColorScheme('light')
-  const shape = lines.map(line => `${line.label}${line.tone}${line.dashed}`).join()
   const marked = useRef(marks)
   marked.current = marks
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: made anew where its shape or the scheme changes; data is set below
-  useEffect(() => {
-    const element = place.current
-    if (!element) return
+  const draw = useEffectEvent((element: HTMLElement) => {
     const colour = (name: string) => getComputedStyle(element).getPropertyValue(name).trim()
     const quiet = colour('--quiet')
     const grid = { stroke: colour('--line'), width: 1 }
     const font = `12px ${colour('--font')}`
-    const made = new uPlot(
+    const values = (_: uPlot, ticks: number[]) => ticks.map(each => compact(each))
+    return new uPlot(
       {
         width: element.clientWidth,
         height,
         legend: { show: false },
         cursor: { y: false, points: { size: 6 } },
         axes: [
-          { stroke: quiet, grid, ticks: grid, font, space: STEPS_PX, values: (_, ticks) => ticks.map(tickText(ticks)) },
           {
             stroke: quiet,
             grid,
-            ticks: { show: false },
+            ticks: { ...grid, size: 5 },
             font,
-            size: 52,
-            values: (_, ticks) => ticks.map(each => compact(each)),
+            size: 32,
+            space: STEPS_PX,
+            incrs: STEPS_S,
+            values: (_, ticks) => ticks.map(tickText(ticks)),
           },
+          { stroke: quiet, grid, ticks: { show: false }, font, size: 52, values },
         ],
         scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.05)] } },
         series: [
@@ -80,22 +100,28 @@ export default function Chart({ label, at, lines, height = 190, marks = [], told
       [[], ...lines.map(() => [])],
       element,
     )
+  })
+  const resize = useEffectEvent((element: HTMLElement) => plot.current?.setSize({ width: element.clientWidth, height }))
+
+  useEffect(() => {
+    const element = place.current
+    if (!element) return
+    const made = draw(element)
     plot.current = made
-    const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }))
+    const resized = new ResizeObserver(() => resize(element))
     resized.observe(element)
     return () => {
       resized.disconnect()
       made.destroy()
       plot.current = null
     }
-  }, [shape, scheme, height, stepped])
+  }, [])
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a plot made anew is filled again
   useEffect(() => {
     plot.current?.setData([at.map(each => each / 1000), ...lines.map(line => [...line.values])])
-  }, [at, lines, shape, scheme, height, stepped])
+  }, [at, lines])
 
-  return <div className="chart" ref={place} role="img" aria-label={label} style={{ height }} />
+  return <div ref={place} />
 }
 
 /** Days where the ticks are days apart, else times. */

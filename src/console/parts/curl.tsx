@@ -1,8 +1,10 @@
 /** A request of the console as the command that does the same. */
+import './curl.css'
 import { ActionIcon, Popover } from '@mantine/core'
 import { useState } from 'react'
 import { type Ask, curlOf } from '../request.ts'
 import { Icon } from './icons.tsx'
+import { Scroller } from './scroller.tsx'
 
 /** The command and a button that copies it. */
 export function Curl({ ask, accept }: { readonly ask: Ask<unknown>; readonly accept?: string }) {
@@ -15,8 +17,9 @@ export function Curl({ ask, accept }: { readonly ask: Ask<unknown>; readonly acc
   }
   return (
     <div className="curl">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-      <pre tabIndex={0}>{text}</pre>
+      <Scroller className="curl-text" label="The command">
+        <pre>{text}</pre>
+      </Scroller>
       <ActionIcon
         variant="subtle"
         color="gray"
@@ -41,7 +44,7 @@ export function CurlButton({
 }) {
   return (
     <Popover
-      width="target"
+      width={560}
       position="bottom-end"
       shadow="md"
       withinPortal

@@ -1,18 +1,20 @@
-/**
- * A form drawn from a JSON Schema. What is filled in is judged here by an interpreter of schemas, since the content security policy
- * allows no code made at run time; the service judges it again.
- */
+/** A form drawn from a JSON Schema. What is filled in is judged as it is typed; a schema that gives no form says why, and breaks nothing. */
+import './schema-form.css'
 import '@mantine/core/styles/Fieldset.layer.css'
 import '@mantine/core/styles/Grid.layer.css'
 import '@mantine/core/styles/SimpleGrid.layer.css'
 import '@mantine/core/styles/List.layer.css'
 import '@mantine/core/styles/Pill.layer.css'
 import '@mantine/core/styles/PillsInput.layer.css'
-import { type OutputUnit, Validator } from '@cfworker/json-schema'
+import type { OutputUnit } from '@cfworker/json-schema'
 import { generateForm } from '@rjsf/mantine'
 import type { ErrorSchema, RJSFSchema, RJSFValidationError, UiSchema, ValidatorType } from '@rjsf/utils'
 import { createErrorHandler, toErrorSchema, unwrapErrorHandler, validationDataMerge } from '@rjsf/utils'
-import { useMemo } from 'react'
+import { useEffect, useMemo, useState } from 'react'
+import { Bounded } from './bounded.tsx'
+import { Notice } from './notice.tsx'
+import { faultOf, judge, type ParameterSchema, readyToJudge } from './schema-judge.ts'
+import { Loading, wordsOf } from './states.tsx'
 
 type Data = Readonly<Record<string, unknown>>
 
@@ -25,18 +27,9 @@ function errorOf({ error, instanceLocation, keyword }: OutputUnit): RJSFValidati
   return { name: keyword, property, message, stack: `${property} ${message}`.trim() }
 }
 
-/** Keywords that only say that something within is wrong. */
-const SUMS = new Set(['properties', 'items', 'prefixItems', 'allOf', 'additionalProperties', 'dependentSchemas'])
-
-function judged(schema: RJSFSchema, data: unknown, root?: RJSFSchema): OutputUnit[] {
-  const whole = root && !('$defs' in schema) ? { ...schema, $defs: root.$defs, definitions: root.definitions } : schema
-  const { errors } = new Validator(JSON.parse(JSON.stringify(whole)), '7', false).validate(data ?? null)
-  return errors.filter(each => !SUMS.has(each.keyword))
-}
-
 const validator: ValidatorType<Data> = {
   validateFormData(data, schema, customValidate, transformErrors, uiSchema) {
-    const found = judged(schema, data ?? {}).map(errorOf)
+    const found = judge(schema as ParameterSchema, data ?? {}).map(errorOf)
     const errors = transformErrors ? transformErrors(found, uiSchema) : found
     const told = { errors, errorSchema: toErrorSchema<Data>(errors) as ErrorSchema<Data> }
     if (!customValidate) return told
@@ -45,18 +38,18 @@ const validator: ValidatorType<Data> = {
   },
   isValid(schema, data, root) {
     try {
-      return judged(schema, data, root).length === 0
+      return judge(schema as ParameterSchema, data, root as ParameterSchema).length === 0
     } catch {
       return false
     }
   },
   rawValidation<Result>(schema: RJSFSchema, data?: Data) {
-    return { errors: judged(schema, data) as Result[] }
+    return { errors: judge(schema as ParameterSchema, data) as Result[] }
   },
 }
 
 interface Props {
-  readonly schema: Readonly<Record<string, unknown>>
+  readonly schema: ParameterSchema
   readonly data: Data
   readonly onChange: (data: Data) => void
   /** told whether what is filled in fits the schema */
@@ -67,25 +60,51 @@ const Form = generateForm<Data>()
 
 const BARE: UiSchema<Data> = { 'ui:submitButtonOptions': { norender: true }, 'ui:title': ' ' }
 
-export default function SchemaForm({ schema, data, onChange, onJudged }: Props) {
-  const shown = useMemo(() => {
-    const { title: _, ...rest } = schema
-    return rest as RJSFSchema
-  }, [schema])
+function NoForm({ why }: { readonly why: string }) {
   return (
-    <Form
-      className="schema-form"
-      schema={shown}
-      formData={data}
-      uiSchema={BARE}
-      validator={validator}
-      liveValidate
-      showErrorList={false}
-      tagName="div"
-      onChange={({ formData, errors }) => {
-        onChange(formData ?? {})
-        onJudged?.(errors.length === 0)
-      }}
-    />
+    <Notice>
+      <p>No form can be drawn from this schema.</p>
+      <p>{why}</p>
+    </Notice>
+  )
+}
+
+export default function SchemaForm({ schema, data, onChange, onJudged }: Props) {
+  const [judged, setJudged] = useState<ParameterSchema | null>(null)
+  const [failed, setFailed] = useState('')
+  useEffect(() => {
+    let isShown = true
+    readyToJudge(schema).then(
+      () => isShown && setJudged(schema),
+      error => isShown && setFailed(wordsOf(error)),
+    )
+    return () => {
+      isShown = false
+    }
+  }, [schema])
+  const fault = useMemo(() => (judged ? faultOf(judged) : ''), [judged])
+  const shown = useMemo(() => {
+    const { title: _, ...rest } = judged ?? {}
+    return rest as RJSFSchema
+  }, [judged])
+  if (fault !== '' || failed !== '') return <NoForm why={fault || failed} />
+  if (!judged) return <Loading what="the form" />
+  return (
+    <Bounded otherwise={error => <NoForm why={String(error)} />}>
+      <Form
+        className="schema-form"
+        schema={shown}
+        formData={data}
+        uiSchema={BARE}
+        validator={validator}
+        liveValidate
+        showErrorList={false}
+        tagName="div"
+        onChange={({ formData, errors }) => {
+          onChange(formData ?? {})
+          onJudged?.(errors.length === 0)
+        }}
+      />
+    </Bounded>
   )
 }

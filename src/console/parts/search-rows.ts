@@ -1,5 +1,4 @@
 /** Rows of a table that come from a search of the interface, page by page. */
-import { useMemo } from 'react'
 import type { SearchBody } from '../../contract/client/client.ts'
 import { type Ask, ask } from '../request.ts'
 import type { PageAsked, Rows } from './virtual-table.tsx'
@@ -12,28 +11,24 @@ interface Found {
 /**
  * Rows of a search. `asked` makes the request for a body; `member` is what the rows stand under; `noun` is what forgets them.
  */
-export function useSearchRows<Row>(
+export function searchRows<Row>(
   noun: string,
   body: SearchBody,
   asked: (body: SearchBody) => Ask<unknown>,
   member: string,
   live = false,
 ): Rows<Row> & { readonly whole: Ask<unknown> } {
-  const text = JSON.stringify(body)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the request follows from the body
-  return useMemo(
-    () => ({
-      key: [noun, 'list', asked(body).name, body],
-      live,
-      whole: asked(body),
-      read: async ({ number, size, cursor }: PageAsked, signal: AbortSignal) => {
-        const limit = cursor === undefined ? { start: number, size } : { cursor, size }
-        const found = (await ask(asked({ ...body, limit }), signal)) as (Found & Record<string, unknown>) | undefined
-        return { rows: (found?.[member] ?? []) as readonly Row[], of: found?.page.of ?? 1, cursor: found?.page.cursor }
-      },
-    }),
-    [noun, text, member, live],
-  )
+  const whole = asked(body)
+  return {
+    key: [noun, 'list', whole.name, whole.given],
+    live,
+    whole,
+    read: async ({ number, size, cursor }: PageAsked, signal: AbortSignal) => {
+      const limit = cursor === undefined ? { start: number, size } : { cursor, size }
+      const found = (await ask(asked({ ...body, limit }), signal)) as (Found & Record<string, unknown>) | undefined
+      return { rows: (found?.[member] ?? []) as readonly Row[], of: found?.page.of ?? 1, cursor: found?.page.cursor }
+    },
+  }
 }
 
 /** A text as the pattern that finds it anywhere. */

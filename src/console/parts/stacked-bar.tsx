@@ -1,4 +1,5 @@
 /** One bar of all entities of a job, by what became of them; the smallest part that is not zero stays visible. */
+import './stacked-bar.css'
 import { count, percent } from '../figures.tsx'
 import type { Share } from '../words.ts'
 

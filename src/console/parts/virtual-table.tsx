@@ -2,12 +2,14 @@
  * A table of as many rows as there are, of which only those in sight are in the document. Rows come in pages: the next one by the
  * cursor of the one before, any other by its number. What has been out of sight for a while is forgotten.
  */
+import './virtual-table.css'
 import { useQueries } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { count } from '../figures.tsx'
 import { useLiveMs } from '../live.ts'
 import type { Freshness } from './as-of.tsx'
+import { Scroller } from './scroller.tsx'
 import { Failed } from './states.tsx'
 
 export interface Column<Row> {
@@ -63,13 +65,15 @@ interface Props<Row> {
 
 const PAGE = 100
 const ROW_PX = 36
+/** The heads of the columns, and the border around the table. */
+const HEAD_PX = 34
 /** Browsers cannot scroll over more pixels than this many rows take; beyond, they are shown part by part. */
 const PART = 400_000
 const KEPT_MS = 60_000
 
 export function VirtualTable<Row>(props: Props<Row>) {
   const { label, columns, rows, rowKey, empty, sort, onSort, onState, rowClass } = props
-  const scroller = useRef<HTMLDivElement>(null)
+  const scroller = useRef<HTMLElement>(null)
   const cursors = useRef(new Map<number, string>())
   const [known, setKnown] = useState<number | null>(null)
   const [part, setPart] = useState(0)
@@ -154,8 +158,12 @@ export function VirtualTable<Row>(props: Props<Row>) {
   return (
     <>
       {total > PART && <Parts total={total} part={part} onPart={setPart} />}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-      <section className="table-scroll" ref={scroller} tabIndex={0} aria-label={label}>
+      <Scroller
+        className="table-scroll"
+        ref={scroller}
+        label={label}
+        style={read ? { height: HEAD_PX + inPart * ROW_PX } : {}}
+      >
         <table className="table" aria-rowcount={total + 1} onKeyDown={onKeyDown}>
           <caption className="sr-only">{label}</caption>
           <colgroup>
@@ -209,7 +217,7 @@ export function VirtualTable<Row>(props: Props<Row>) {
             Loading…
           </div>
         )}
-      </section>
+      </Scroller>
     </>
   )
 }

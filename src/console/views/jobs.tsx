@@ -1,29 +1,31 @@
 /** The list of jobs: filtered, sorted, kept up to date, each with its bar. What is filtered stands in the address. */
-import { Button, Select, TextInput } from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
-import { useMemo, useState } from 'react'
-import { Link, useSearchParams } from 'wouter'
+import { Button, Select } from '@mantine/core'
+import { useState } from 'react'
+import { Link } from 'wouter'
 import type { JobView } from '../../contract/client/client.ts'
 import { JOB_STATUSES } from '../../contract/words.ts'
 import { count, Instant } from '../figures.tsx'
+import { useAddressed } from '../parts/address.ts'
 import { AsOf } from '../parts/as-of.tsx'
 import { CsvButton } from '../parts/csv.tsx'
 import { CurlButton } from '../parts/curl.tsx'
+import { Find } from '../parts/find.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Page } from '../parts/page.tsx'
+import { searchRows } from '../parts/search-rows.ts'
 import { StackedBar } from '../parts/stacked-bar.tsx'
 import { Empty } from '../parts/states.tsx'
 import { Status } from '../parts/status.tsx'
 import { type Column, type Sort, VirtualTable } from '../parts/virtual-table.tsx'
-import { ask, asking } from '../request.ts'
+import { asking } from '../request.ts'
 import { useMay } from '../session.ts'
 import { readable, sharesOf, unsuccessful } from '../words.ts'
-
-const OPEN = ['IDLE', 'SCHEDULED', 'IN_PROGRESS', 'PAUSED', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE']
+import { jobFilter } from './job-filter.ts'
 
 const SHOWN = [
   { value: '', label: 'All jobs' },
   { value: 'open', label: 'Not ended' },
+  { value: 'running', label: 'Running' },
   { value: 'failing', label: 'With failures' },
   ...JOB_STATUSES.map(value => ({ value, label: readable(value) })),
 ]
@@ -92,80 +94,22 @@ const COLUMNS: readonly Column<JobView>[] = [
   { key: 'user', title: 'User', wide: true, cell: job => text(job.request.user) },
 ]
 
-/** The filter of a search, from what is chosen. */
-export function jobFilter(shown: string, words: string): Record<string, unknown> {
-  const parts: Record<string, unknown>[] = []
-  if (shown === 'open') parts.push({ in: { 'jobs.report.summary.status': OPEN } })
-  else if (shown === 'failing') {
-    parts.push({
-      or: [
-        { gt: { 'jobs.report.summary.finished.error': 0 } },
-        { gt: { 'jobs.report.summary.finished.cancelled.total': 0 } },
-        { gt: { 'jobs.report.summary.finishedOutOfTime.error': 0 } },
-      ],
-    })
-  } else if (shown !== '') parts.push({ eq: { 'jobs.report.summary.status': shown } })
-  const like = words.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-  if (words !== '') {
-    parts.push({
-      or: [
-        { eq: { 'jobs.id': words } },
-        ...['jobs.request.name', 'jobs.request.userNotes', 'jobs.request.user'].map(field => ({
-          like: { [field]: like },
-        })),
-      ],
-    })
-  }
-  return parts.length === 0 ? {} : parts.length === 1 ? (parts[0] ?? {}) : { and: parts }
-}
-
 export default function Jobs() {
   const mayLaunch = useMay('execute')
-  const [params, setParams] = useSearchParams()
   const [state, setState] = useState({ dataUpdatedAt: 0, isError: false, total: 0 })
-  const shown = params.get('show') ?? ''
-  const words = params.get('words') ?? ''
-  const sortText = params.get('sort') ?? '-jobs.id'
+  const [shown, setShown] = useAddressed('show')
+  const [words, setWords] = useAddressed('words')
+  const [sortText, setSort] = useAddressed('sort', '-jobs.id')
   const sort: Sort = { field: sortText.replace(/^-/, ''), descending: sortText.startsWith('-') }
-
-  const set = (name: string, value: string) =>
-    setParams(
-      before => {
-        const next = new URLSearchParams(before)
-        if (value === '') next.delete(name)
-        else next.set(name, value)
-        return next
-      },
-      { replace: true },
-    )
-  const search = useDebouncedCallback((value: string) => set('words', value.trim()), 300)
-
-  const body = useMemo(
-    () => ({
-      filter: jobFilter(shown, words),
-      sort: {
-        parameters: [{ name: sort.field, type: sort.descending ? ('DESCENDING' as const) : ('ASCENDING' as const) }],
-      },
-    }),
-    [shown, words, sort.field, sort.descending],
+  const type = sort.descending ? ('DESCENDING' as const) : ('ASCENDING' as const)
+  const query = words === '' ? {} : { caseSensitive: false }
+  const rows = searchRows<JobView>(
+    'jobs',
+    { filter: jobFilter(shown, words), sort: { parameters: [{ name: sort.field, type }] } },
+    body => asking('POST /search/jobs', { query, body }),
+    'jobs',
+    true,
   )
-  const query = useMemo(() => (words === '' ? {} : { caseSensitive: false }), [words])
-  const rows = useMemo(
-    () => ({
-      key: ['jobs', 'list', body],
-      live: true,
-      read: async (
-        { number, size, cursor }: { number: number; size: number; cursor?: string },
-        signal: AbortSignal,
-      ) => {
-        const limit = cursor === undefined ? { start: number, size } : { cursor, size }
-        const found = await ask(asking('POST /search/jobs', { query, body: { ...body, limit } }), signal)
-        return { rows: found?.jobs ?? [], of: found?.page.of ?? 1, cursor: found?.page.cursor }
-      },
-    }),
-    [body, query],
-  )
-  const whole = asking('POST /search/jobs', { query, body })
   const isFiltered = shown !== '' || words !== ''
 
   return (
@@ -175,8 +119,8 @@ export default function Jobs() {
       facts={<AsOf of={state} />}
       actions={
         <>
-          <CurlButton ask={whole} what="This list" />
-          <CsvButton ask={whole} name="jobs" />
+          <CurlButton ask={rows.whole} what="This list" />
+          <CsvButton ask={rows.whole} name="jobs" />
           {mayLaunch && (
             <Button component={Link} href="/launch" size="xs" leftSection={<Icon name="launch" size={14} />}>
               Launch a job
@@ -190,20 +134,12 @@ export default function Jobs() {
           label="Show"
           data={SHOWN}
           value={shown}
-          onChange={value => set('show', value ?? '')}
+          onChange={value => setShown(value ?? '')}
           allowDeselect={false}
           size="xs"
           w={190}
         />
-        <TextInput
-          className="grow"
-          label="Find"
-          placeholder="Operation, note, user or job id"
-          defaultValue={words}
-          onChange={event => search(event.currentTarget.value)}
-          size="xs"
-          leftSection={<Icon name="search" size={14} />}
-        />
+        <Find what="Operation, note, user or job id" value={words} onFind={setWords} />
       </div>
       <VirtualTable
         label="Jobs"
@@ -211,13 +147,13 @@ export default function Jobs() {
         rows={rows}
         rowKey={job => job.id}
         sort={sort}
-        onSort={next => set('sort', `${next.descending ? '-' : ''}${next.field}`)}
+        onSort={next => setSort(`${next.descending ? '-' : ''}${next.field}`)}
         onState={setState}
         empty={
           isFiltered ? (
             <Empty
               action={
-                <Button variant="default" size="xs" onClick={() => setParams({})}>
+                <Button component={Link} href="/jobs" variant="default" size="xs">
                   Show all jobs
                 </Button>
               }

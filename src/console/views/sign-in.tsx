@@ -1,4 +1,5 @@
 /** Signing in with email and password; and the change of a password that must be changed first. */
+import './sign-in.css'
 import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useState } from 'react'

@@ -8,12 +8,13 @@ import { Action } from '../parts/action.tsx'
 import { useAddressed } from '../parts/address.ts'
 import { AsOf } from '../parts/as-of.tsx'
 import { CsvButton } from '../parts/csv.tsx'
-import { Curl, CurlButton } from '../parts/curl.tsx'
+import { CurlButton } from '../parts/curl.tsx'
+import { DialogEnd } from '../parts/dialog-end.tsx'
 import { Find } from '../parts/find.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Page } from '../parts/page.tsx'
-import { anywhere, useSearchRows } from '../parts/search-rows.ts'
-import { Empty, Failed } from '../parts/states.tsx'
+import { anywhere, searchRows } from '../parts/search-rows.ts'
+import { Empty } from '../parts/states.tsx'
 import { type Column, VirtualTable } from '../parts/virtual-table.tsx'
 import { ask, asking } from '../request.ts'
 import { useSession } from '../session.ts'
@@ -69,7 +70,7 @@ export default function Users() {
   const table = useMemo(() => columns(self, setEdited), [self])
   const fields = ['users.email', 'users.name', 'users.surname']
   const filter = words === '' ? {} : { or: fields.map(field => ({ like: { [field]: anywhere(words) } })) }
-  const rows = useSearchRows<User>(
+  const rows = searchRows<User>(
     'users',
     { filter },
     body => asking('POST /search/users', { query: { caseSensitive: false }, body }),
@@ -180,19 +181,7 @@ function UserForm({ user, onDone }: { readonly user: User | null; readonly onDon
           />
         </>
       )}
-      {saving.isError && <Failed error={saving.error} />}
-      <details className="more">
-        <summary>The same with curl</summary>
-        <Curl ask={asked} />
-      </details>
-      <div className="row row-end">
-        <Button variant="default" onClick={onDone}>
-          Leave it
-        </Button>
-        <Button type="submit" loading={saving.isPending}>
-          Save
-        </Button>
-      </div>
+      <DialogEnd ask={asked} error={saving.error} verb="Save" isPending={saving.isPending} onLeave={onDone} />
     </form>
   )
 }

@@ -8,7 +8,7 @@ import { CsvButton } from '../../parts/csv.tsx'
 import { CurlButton } from '../../parts/curl.tsx'
 import { Find } from '../../parts/find.tsx'
 import { Page } from '../../parts/page.tsx'
-import { anywhere, useSearchRows } from '../../parts/search-rows.ts'
+import { anywhere, searchRows } from '../../parts/search-rows.ts'
 import { Empty } from '../../parts/states.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
 import { asking } from '../../request.ts'
@@ -70,7 +70,7 @@ export default function Devices() {
   const query = { flattened: true, caseSensitive: false }
   const asked = (body: object) =>
     kind === '' ? asking('POST /search/devices', { query, body }) : asking('POST /search/entities', { query, body })
-  const rows = useSearchRows<Entity>('devices', { filter }, asked, kind === '' ? 'devices' : 'entities')
+  const rows = searchRows<Entity>('devices', { filter }, asked, kind === '' ? 'devices' : 'entities')
   const isFiltered = parts.length > 0
   return (
     <Page
@@ -95,7 +95,7 @@ export default function Devices() {
           w={190}
         />
         <Find what="Identifier, name or serial number" value={words} onFind={setWords} />
-        <Find what="Tag" value={tag} onFind={setTag} />
+        <Find label="Tag" what="Of the devices shown" value={tag} onFind={setTag} />
       </div>
       <VirtualTable
         label="Devices"

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { JobView } from '../../../contract/client/client.ts'
 import { counted, Instant, span } from '../../figures.tsx'
+import { Fact } from '../../parts/fact.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { refusedCount } from '../../words.ts'
 
@@ -163,13 +164,4 @@ export function warningWords(warning: Readonly<Record<string, unknown>>): string
     return `It launches ${rate}; the most it should is ${String(warning.maximum)}.`
   }
   return String(warning.code)
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
-  )
 }

@@ -1,4 +1,5 @@
 /** One job: all its entities in one bar, what can be done to it, what was asked, and every operation of it. */
+import './job.css'
 import { Link, useParams } from 'wouter'
 import { count, Since } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'

@@ -1,6 +1,6 @@
 /** One operation: where it stands and why, and its attempts and steps in time. */
 import { ActionIcon } from '@mantine/core'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { OperationView, StepView } from '../../../contract/client/client.ts'
 import { Instant, Since, span } from '../../figures.tsx'
@@ -26,11 +26,6 @@ export function OperationPanel({ jobId, operationId, back, isLive }: Props) {
   const asked = asking('GET /operation/jobs/{jobId}/operations/{operationId}', { path })
   const found = useAsked(asked, { live: isLive })
   const operation = found.data
-  const isRead = operation !== undefined && operation !== null
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another operation is looked at anew
-  useEffect(() => {
-    if (isRead) document.querySelector('.operation')?.scrollIntoView({ block: 'nearest' })
-  }, [operationId, isRead])
   return (
     <Panel
       title={operation ? operation.entityId : 'Operation'}
@@ -47,10 +42,12 @@ export function OperationPanel({ jobId, operationId, back, isLive }: Props) {
     >
       {found.isError && !operation && <Failed error={found.error} />}
       {found.isPending && <Loading what="the operation" />}
-      {operation && <Operation operation={operation} {...path} />}
+      {operation && <Operation key={operationId} operation={operation} {...path} />}
     </Panel>
   )
 }
+
+const bringIntoSight = (place: HTMLElement | null) => place?.closest('.operation')?.scrollIntoView({ block: 'nearest' })
 
 function Operation({
   operation,
@@ -63,7 +60,7 @@ function Operation({
 }) {
   const isOpen = operation.result === 'OPERATION_PENDING'
   return (
-    <div className="stack">
+    <div className="stack" ref={bringIntoSight}>
       <dl className="facts">
         <dt>Device</dt>
         <dd>

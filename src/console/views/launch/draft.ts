@@ -12,6 +12,8 @@ import type { ResourceType } from '../../../contract/words.ts'
 import { viewerZone } from '../../figures.tsx'
 
 export interface Condition {
+  /** tells it from the others of its draft */
+  readonly id: number
   readonly field: string
   readonly operator: 'eq' | 'neq' | 'like' | 'exists' | 'missing' | 'in'
   readonly value: string

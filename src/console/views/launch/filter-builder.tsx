@@ -46,7 +46,10 @@ export function FilterBuilder({
   const fields = useFields()
   const set = (index: number, change: Partial<Condition>) =>
     onChange({ every, conditions: conditions.map((each, at) => (at === index ? { ...each, ...change } : each)) })
-  const add = () => onChange({ every, conditions: [...conditions, { field: '', operator: 'eq', value: '' }] })
+  const add = () => {
+    const id = Math.max(0, ...conditions.map(each => each.id)) + 1
+    onChange({ every, conditions: [...conditions, { id, field: '', operator: 'eq', value: '' }] })
+  }
   return (
     <div className="stack">
       {conditions.length > 1 && (
@@ -63,8 +66,7 @@ export function FilterBuilder({
       )}
       {conditions.length === 0 && <p className="quiet">No condition: every device that the operation applies to.</p>}
       {conditions.map((condition, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a condition is its place
-        <div className="condition" key={index}>
+        <div className="condition" key={condition.id}>
           <Autocomplete
             aria-label={`Field of condition ${index + 1}`}
             placeholder="provision.device.model"

@@ -1,4 +1,5 @@
 /** Launching in four steps: what, whom, when, plan. A task is made the same way, with when it repeats. */
+import './launch.css'
 import '@mantine/core/styles/Pill.layer.css'
 import '@mantine/core/styles/PillsInput.layer.css'
 import { Button } from '@mantine/core'

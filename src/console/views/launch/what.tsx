@@ -30,8 +30,10 @@ export function useTypes() {
   return { ...found, types }
 }
 
-export const schemaOf = (type: OperationTypeAnswer | undefined): Readonly<Record<string, unknown>> =>
-  type?.parameters ?? { type: 'object' }
+const NO_SCHEMA = { type: 'object' }
+
+const schemaOf = (type: OperationTypeAnswer | undefined): Readonly<Record<string, unknown>> =>
+  type?.parameters ?? NO_SCHEMA
 
 const hasParameters = (schema: Readonly<Record<string, unknown>>): boolean =>
   Object.keys((schema.properties as object | undefined) ?? {}).length > 0 || schema.additionalProperties !== false

@@ -1,4 +1,5 @@
 /** A month of runs: those that tasks will make, and the jobs that they made, by day in the viewer's zone. */
+import './calendar.css'
 import { ActionIcon, Button } from '@mantine/core'
 import { useMemo } from 'react'
 import { Link } from 'wouter'

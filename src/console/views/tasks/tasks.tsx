@@ -12,7 +12,7 @@ import { CurlButton } from '../../parts/curl.tsx'
 import { Find } from '../../parts/find.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { Page } from '../../parts/page.tsx'
-import { anywhere, useSearchRows } from '../../parts/search-rows.ts'
+import { anywhere, searchRows } from '../../parts/search-rows.ts'
 import { Empty, Loading } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
@@ -70,7 +70,7 @@ export default function Tasks() {
         ]),
   ]
   const filter = parts.length === 0 ? {} : parts.length === 1 ? (parts[0] ?? {}) : { and: parts }
-  const rows = useSearchRows<TaskView>(
+  const rows = searchRows<TaskView>(
     'tasks',
     { filter },
     body => asking('POST /search/tasks', { query: { caseSensitive: false }, body }),

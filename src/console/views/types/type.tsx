@@ -1,9 +1,10 @@
 /** One operation type, shown or edited: its schema is checked as it is written, with the form that comes of it beside. */
+import './types.css'
 import '@mantine/core/styles/Pill.layer.css'
 import '@mantine/core/styles/PillsInput.layer.css'
 import { Button, MultiSelect, Textarea, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, lazy, Suspense, useState } from 'react'
+import { type FormEvent, lazy, Suspense, useId, useMemo, useState } from 'react'
 import { Link, useLocation, useParams } from 'wouter'
 import type { OperationTypeAnswer } from '../../../contract/client/client.ts'
 import { PROFILES, RESOURCE_TYPES, type ResourceType } from '../../../contract/words.ts'
@@ -121,7 +122,8 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
   const [stepsText, setStepsText] = useState(JSON.stringify(type.steps ?? [], null, 2))
   const [sample, setSample] = useState<Readonly<Record<string, unknown>>>({})
   const isClone = typeof type.fromCatalog === 'string'
-  const schema = readJson(schemaText, false)
+  const schema = useMemo(() => readJson(schemaText, false), [schemaText])
+  const formId = useId()
   const steps = readJson(stepsText, true)
   const isFixed = isClone || !mayManage
   const whole = {
@@ -155,8 +157,8 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
     if (schema.fault === '' && steps.fault === '') saving.mutate()
   }
   return (
-    <form className="columns" onSubmit={submit} onInput={() => saving.isSuccess && saving.reset()}>
-      <div className="span-6 stack">
+    <div className="columns">
+      <form id={formId} className="span-6 stack" onSubmit={submit} onInput={() => saving.isSuccess && saving.reset()}>
         <Panel title="Type">
           <div className="stack">
             <TextInput
@@ -224,8 +226,35 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
             onChange={event => setStepsText(event.currentTarget.value)}
           />
         </Panel>
-      </div>
+      </form>
       <div className="span-6 stack">
+        {mayManage && (
+          <Panel title="Save">
+            <div className="stack">
+              {/* Nothing that changes its height while one fills in stands above: the button stays under the pointer. */}
+              <div className="row">
+                <Button
+                  type="submit"
+                  form={formId}
+                  loading={saving.isPending}
+                  disabled={schema.fault !== '' || steps.fault !== ''}
+                >
+                  {isNew ? 'Create the type' : 'Save'}
+                </Button>
+                {saving.isSuccess && (
+                  <span className="good row" role="status">
+                    <Icon name="done" /> Saved.
+                  </span>
+                )}
+              </div>
+              {saving.isError && <Failed error={saving.error} />}
+              <details className="more">
+                <summary>The same with curl</summary>
+                <Curl ask={asked} />
+              </details>
+            </div>
+          </Panel>
+        )}
         <Panel title="The form of it">
           {schema.fault === '' ? (
             <Suspense fallback={<Loading what="the form" />}>
@@ -244,28 +273,7 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
             <p className="quiet">The schema cannot be read yet.</p>
           )}
         </Panel>
-        {mayManage && (
-          <Panel title="Save">
-            <div className="stack">
-              {saving.isError && <Failed error={saving.error} />}
-              <details className="more">
-                <summary>The same with curl</summary>
-                <Curl ask={asked} />
-              </details>
-              {saving.isSuccess && (
-                <p className="good" role="status">
-                  Saved.
-                </p>
-              )}
-              <div>
-                <Button type="submit" loading={saving.isPending} disabled={schema.fault !== '' || steps.fault !== ''}>
-                  {isNew ? 'Create the type' : 'Save'}
-                </Button>
-              </div>
-            </div>
-          </Panel>
-        )}
       </div>
-    </form>
+    </div>
   )
 }

@@ -1,4 +1,5 @@
 /** What can be run here, and the catalog that it is cloned from. */
+import './types.css'
 import { Button, Modal, SegmentedControl, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
@@ -9,7 +10,8 @@ import { useAsked } from '../../live.ts'
 import { useAddressed } from '../../parts/address.ts'
 import { AsOf } from '../../parts/as-of.tsx'
 import { CsvButton } from '../../parts/csv.tsx'
-import { Curl, CurlButton } from '../../parts/curl.tsx'
+import { CurlButton } from '../../parts/curl.tsx'
+import { DialogEnd } from '../../parts/dialog-end.tsx'
 import { Find } from '../../parts/find.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -141,19 +143,7 @@ function CloneForm({ type, organization, onDone }: CloneProps) {
         onChange={event => setDescription(event.currentTarget.value)}
       />
       <p className="quiet">Schema, steps and applicability of a clone are those of the catalog.</p>
-      {making.isError && <Failed error={making.error} />}
-      <details className="more">
-        <summary>The same with curl</summary>
-        <Curl ask={asked} />
-      </details>
-      <div className="row row-end">
-        <Button variant="default" onClick={onDone}>
-          Leave it
-        </Button>
-        <Button type="submit" loading={making.isPending}>
-          Clone
-        </Button>
-      </div>
+      <DialogEnd ask={asked} error={making.error} verb="Clone" isPending={making.isPending} onLeave={onDone} />
     </form>
   )
 }

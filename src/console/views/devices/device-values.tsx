@@ -1,0 +1,58 @@
+/** What is known of an entity: what was provisioned, and the latest of what it said of itself. */
+import './devices.css'
+import { useMemo } from 'react'
+import { Instant } from '../../figures.tsx'
+import { Panel } from '../../parts/page.tsx'
+import { boxed, textIn } from './flattened.ts'
+
+export function DeviceValues({ entity }: { readonly entity: Readonly<Record<string, unknown>> }) {
+  const names = useMemo(() => Object.keys(entity).sort(), [entity])
+  const provisioned = names.filter(name => name.startsWith('provision.') || name === 'resourceType')
+  const collected = names.filter(name => !provisioned.includes(name))
+  return (
+    <>
+      <Panel title="Latest values">
+        {collected.length === 0 ? (
+          <p className="quiet">It has not sent any.</p>
+        ) : (
+          <ValueTable entity={entity} names={collected} />
+        )}
+      </Panel>
+      <Panel title="Provisioned">
+        <ValueTable entity={entity} names={provisioned} />
+      </Panel>
+    </>
+  )
+}
+
+function ValueTable({
+  entity,
+  names,
+}: {
+  readonly entity: Readonly<Record<string, unknown>>
+  readonly names: readonly string[]
+}) {
+  return (
+    <table className="small-table value-table">
+      <thead className="sr-only">
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Value</th>
+          <th scope="col">Of</th>
+        </tr>
+      </thead>
+      <tbody>
+        {names.map(name => {
+          const { at } = boxed(entity[name])
+          return (
+            <tr key={name}>
+              <td className="quiet">{name.replace(/^provision\./, '')}</td>
+              <td>{textIn(entity[name])}</td>
+              <td className="right small quiet">{at && <Instant at={at} />}</td>
+            </tr>
+          )
+        })}
+      </tbody>
+    </table>
+  )
+}
