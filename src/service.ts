@@ -2,7 +2,6 @@
  * Builds the parts of a service, starts the chosen roles and stops them in order. Decides nothing: it only says who knows whom.
  */
 import { randomInt } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
@@ -14,55 +13,32 @@ import { functionPool } from './connectors/function-pool.ts'
 import { httpConnector } from './connectors/http.ts'
 import { httpHosts } from './connectors/http-hosts.ts'
 import { serveConsole } from './console-files.ts'
-import { readParameters } from './contract/device-parameters.ts'
-import { mayExecute } from './domain/caller.ts'
 import { numberSource } from './domain/identity.ts'
-import { modelNames } from './domain/operation-type.ts'
-import { createAccess } from './engine/access.ts'
-import { createAudit } from './engine/audit.ts'
-import { type DatabaseClock, databaseClock } from './engine/clock.ts'
-import { closeEntities, closeOrganization, closeType } from './engine/closing.ts'
-import { createCollection } from './engine/collection.ts'
-import { type ConnectorFunctions, createConnectorFunctions } from './engine/connector-functions.ts'
-import { createDatastreams } from './engine/datastreams.ts'
+import { databaseClock } from './engine/clock.ts'
+import { createConnectorFunctions } from './engine/connector-functions.ts'
 import { createDeviceAccess } from './engine/device-access.ts'
-import { createDeviceNames, type DeviceNames } from './engine/device-names.ts'
-import { createEngine, type Engine } from './engine/engine.ts'
-import { createEntities } from './engine/entities.ts'
+import { createDeviceNames } from './engine/device-names.ts'
+import { createEngine } from './engine/engine.ts'
 import { type FirstCredentials, firstStart } from './engine/first-start.ts'
 import { readyMonths } from './engine/housekeeper.ts'
-import type { ExecutableType } from './engine/job-judging.ts'
-import { createJobs } from './engine/jobs.ts'
-import { createOperationTypes } from './engine/operation-types.ts'
-import { createOrganizations } from './engine/organizations.ts'
-import { judgeParameters } from './engine/parameter-judge.ts'
 import { createPasswords } from './engine/passwords.ts'
-import { createPlanner } from './engine/plan.ts'
 import { createSeal, serviceSecret } from './engine/secret.ts'
-import { decidingProfile } from './engine/task-occurrences.ts'
-import { createTasks } from './engine/tasks.ts'
-import { createTokens } from './engine/tokens.ts'
-import { createUsers } from './engine/users.ts'
-import { createVerify } from './engine/verify.ts'
-import { createWhy } from './engine/why.ts'
 import { createMetrics, type Metrics, openMetricsPort, serveMetrics } from './metrics.ts'
-import { type NorthParts, registerNorth } from './north/north.ts'
+import { registerNorth } from './north/north.ts'
 import { describeInterface } from './openapi.ts'
 import { createServer } from './server.ts'
-import { type Deliveries, openDeliveries } from './service-deliveries.ts'
-import { type Live, openLive } from './service-live.ts'
-import { createMqtt, type Mqtt } from './service-mqtt.ts'
-import type { SouthParts } from './south/parts.ts'
+import { openDeliveries } from './service-deliveries.ts'
+import { northParts, type Shared, southOf } from './service-doors.ts'
+import { openLive } from './service-live.ts'
+import { createMqtt } from './service-mqtt.ts'
+import { applicabilityOf } from './service-types.ts'
 import { south } from './south/south.ts'
 import { holdDataFolder } from './store/data-folder.ts'
-import { type Database, openDatabase, type Queryable } from './store/database.ts'
+import { type Database, openDatabase } from './store/database.ts'
 import { startEmbeddedPostgres } from './store/embedded-postgres.ts'
 import { compileEntityFilter } from './store/entity-filter.ts'
-import type { StoredJob } from './store/jobs.ts'
 import { migrate } from './store/migrate.ts'
-import { readOperationType } from './store/operation-types.ts'
 import { forgetCalls } from './store/presence.ts'
-import { currentProfile, readTaskOfJob } from './store/tasks.ts'
 import type { Tracing, TracingOptions } from './tracing.ts'
 
 export interface ServiceOptions {
@@ -235,25 +211,6 @@ async function build(
   return { database, mqttPort, metricsUrl, url: await listen(server, config) }
 }
 
-type Shared = {
-  readonly config: Config
-  readonly log: Logger
-  readonly database: Database
-  readonly clock: DatabaseClock
-  readonly now: () => Date
-  readonly nextNumber: () => bigint
-  readonly secret: string
-  readonly seal: ReturnType<typeof createSeal>
-  readonly passwords: ReturnType<typeof createPasswords>
-  readonly engine: Engine
-  readonly deviceAccess: ReturnType<typeof createDeviceAccess>
-  readonly names: DeviceNames
-  readonly mqtt: Mqtt
-  readonly connectorFunctions: ConnectorFunctions
-  readonly deliveries: Deliveries
-  readonly metrics: Metrics
-}
-
 /** The address of the database: the operator's, or that of the embedded one, started on the data folder. */
 async function databaseUrl(
   config: Config,
@@ -267,126 +224,6 @@ async function databaseUrl(
   const embedded = await startEmbeddedPostgres({ dataDir: folder.path, log, onFailure })
   atStop(() => embedded.stop())
   return embedded.url
-}
-
-function southOf({ database, clock, log, engine, deviceAccess, connectorFunctions, metrics }: Shared): SouthParts {
-  return {
-    access: deviceAccess,
-    answers: engine.answers,
-    pending: engine.pending,
-    presence: engine.presence,
-    collection: createCollection({ database, clock, datastreams: createDatastreams(database) }),
-    functions: connectorFunctions,
-    count: metrics.countRefusal,
-    log,
-  }
-}
-
-async function northParts(parts: Shared, live: Live): Promise<NorthParts> {
-  const {
-    config,
-    database,
-    clock,
-    now,
-    nextNumber,
-    secret,
-    seal,
-    passwords,
-    engine,
-    deviceAccess,
-    names,
-    mqtt,
-    connectorFunctions,
-    deliveries,
-  } = parts
-  const privateKey =
-    config.jwtPrivateKeyFile === null ? {} : { privateKey: await readFile(config.jwtPrivateKeyFile, 'utf8') }
-  const tokens = createTokens({ secret, lifetimeMs: config.tokenLifetimeMs, now, ...privateKey })
-  const onForget = () => deviceAccess.forgetUsers()
-  const access = createAccess({ database, now, seal, tokens, passwords, onForget })
-  const organizations = createOrganizations({ database, now, access, closeOrganization })
-  const jobsParts = {
-    compile: compileEntityFilter,
-    database,
-    now,
-    nextNumber,
-    findType,
-    onCommit: engine.wake,
-  }
-  const makeKey = () => {
-    const key = seal.newKey()
-    return { key, hash: seal.hash(key), sealed: seal.seal(key) }
-  }
-  const door = { access, organizations, apiKeys: config.northApiKeys }
-  return {
-    ...door,
-    ...live.routes(door),
-    database,
-    clock,
-    audit: createAudit({ database, now }),
-    connectorFunctions,
-    operationTypes: createOperationTypes({ database, now, closeType, onCommit: engine.wake }),
-    users: createUsers({ database, now, seal, passwords, access }),
-    entities: createEntities({
-      database,
-      clock,
-      datastreams: createDatastreams(database),
-      nextNumber,
-      makeKey,
-      closeEntities,
-      onGone(entities) {
-        deviceAccess.forgetDevices(entities)
-        names.forget(entities)
-        mqtt.disconnect(entities)
-        engine.wake()
-      },
-    }),
-    jobs: createJobs({
-      ...jobsParts,
-      notices: deliveries.notices,
-      settling: engine.settling,
-      cancelAtOnceMax: config.cancelAtOnceMax,
-    }),
-    tasks: createTasks(jobsParts),
-    now,
-    why: createWhy({ database, now, redeliveryMs: config.pullRedeliveryMs }),
-    planner: createPlanner(jobsParts),
-    verification: createVerify({ database }),
-    queue: deliveries.queue,
-    bulkBytesMax: config.bulkBytesMax,
-    bulkRowsMax: config.bulkRowsMax,
-    rules: {
-      entitiesMax: config.targetEntitiesMax,
-      readParameters,
-      minOperationTimeoutMs: config.minOperationTimeoutMs,
-      callbacks: {
-        allowHttps: config.callbackAllowHttps,
-        allowLoopback: config.callbackAllowLoopback,
-        allowLinkLocal: config.callbackAllowLinkLocal,
-      },
-    },
-  }
-}
-
-async function findType(db: Queryable, organization: number, name: string): Promise<ExecutableType | undefined> {
-  const type = await readOperationType(db, organization, name)
-  if (!type) return undefined
-  return {
-    name,
-    profiles: type.profiles ?? null,
-    applicability: { resourceTypes: type.applicableTo, models: modelNames(type.models) },
-    judgeParameters: parameters => judgeParameters(type, parameters),
-  }
-}
-
-/** What a job may run on now; nothing where its type is gone, or where the user of its task may no longer run it. */
-async function applicabilityOf(db: Queryable, job: StoredJob): Promise<ExecutableType['applicability'] | undefined> {
-  const type = await findType(db, job.organization, job.name)
-  if (!type || job.task === null) return type?.applicability
-  const task = await readTaskOfJob(db, job.job)
-  if (!task) return undefined
-  const profile = decidingProfile(task, await currentProfile(db, task.userEmail, task.organization))
-  return mayExecute(profile, type.profiles) ? type.applicability : undefined
 }
 
 /** Traces where a receiver is configured; without one not even their code is read. */

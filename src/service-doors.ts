@@ -1,0 +1,165 @@
+/** Builds what the doors for clients and for devices are made of. Decides nothing. */
+import { readFile } from 'node:fs/promises'
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import { readParameters } from './contract/device-parameters.ts'
+import { createAccess } from './engine/access.ts'
+import { createAudit } from './engine/audit.ts'
+import type { DatabaseClock } from './engine/clock.ts'
+import { closeEntities, closeOrganization, closeType } from './engine/closing.ts'
+import { createCollection } from './engine/collection.ts'
+import type { ConnectorFunctions } from './engine/connector-functions.ts'
+import { createDatastreams } from './engine/datastreams.ts'
+import type { createDeviceAccess } from './engine/device-access.ts'
+import type { DeviceNames } from './engine/device-names.ts'
+import type { Engine } from './engine/engine.ts'
+import { createEntities } from './engine/entities.ts'
+import { createJobs } from './engine/jobs.ts'
+import { createOperationTypes } from './engine/operation-types.ts'
+import { createOrganizations } from './engine/organizations.ts'
+import type { createPasswords } from './engine/passwords.ts'
+import { createPlanner } from './engine/plan.ts'
+import type { createSeal } from './engine/secret.ts'
+import { createTasks } from './engine/tasks.ts'
+import { createTokens } from './engine/tokens.ts'
+import { createUsers } from './engine/users.ts'
+import { createVerify } from './engine/verify.ts'
+import { createWhy } from './engine/why.ts'
+import type { Metrics } from './metrics.ts'
+import type { NorthParts } from './north/north.ts'
+import type { Deliveries } from './service-deliveries.ts'
+import type { Live } from './service-live.ts'
+import type { Mqtt } from './service-mqtt.ts'
+import { findType } from './service-types.ts'
+import type { SouthParts } from './south/parts.ts'
+import type { Database } from './store/database.ts'
+import { compileEntityFilter } from './store/entity-filter.ts'
+
+/** The parts of a service that more than one of its doors needs. */
+export type Shared = {
+  readonly config: Config
+  readonly log: Logger
+  readonly database: Database
+  readonly clock: DatabaseClock
+  readonly now: () => Date
+  readonly nextNumber: () => bigint
+  readonly secret: string
+  readonly seal: ReturnType<typeof createSeal>
+  readonly passwords: ReturnType<typeof createPasswords>
+  readonly engine: Engine
+  readonly deviceAccess: ReturnType<typeof createDeviceAccess>
+  readonly names: DeviceNames
+  readonly mqtt: Mqtt
+  readonly connectorFunctions: ConnectorFunctions
+  readonly deliveries: Deliveries
+  readonly metrics: Metrics
+}
+
+/** What the door for devices is made of. */
+export function southOf({
+  database,
+  clock,
+  log,
+  engine,
+  deviceAccess,
+  connectorFunctions,
+  metrics,
+}: Shared): SouthParts {
+  return {
+    access: deviceAccess,
+    answers: engine.answers,
+    pending: engine.pending,
+    presence: engine.presence,
+    collection: createCollection({ database, clock, datastreams: createDatastreams(database) }),
+    functions: connectorFunctions,
+    count: metrics.countRefusal,
+    log,
+  }
+}
+
+/** What the door for clients is made of. Fails where a key cannot be read. */
+export async function northParts(parts: Shared, live: Live): Promise<NorthParts> {
+  const {
+    config,
+    database,
+    clock,
+    now,
+    nextNumber,
+    secret,
+    seal,
+    passwords,
+    engine,
+    deviceAccess,
+    names,
+    mqtt,
+    connectorFunctions,
+    deliveries,
+  } = parts
+  const privateKey =
+    config.jwtPrivateKeyFile === null ? {} : { privateKey: await readFile(config.jwtPrivateKeyFile, 'utf8') }
+  const tokens = createTokens({ secret, lifetimeMs: config.tokenLifetimeMs, now, ...privateKey })
+  const onForget = () => deviceAccess.forgetUsers()
+  const access = createAccess({ database, now, seal, tokens, passwords, onForget })
+  const organizations = createOrganizations({ database, now, access, closeOrganization })
+  const jobsParts = {
+    compile: compileEntityFilter,
+    database,
+    now,
+    nextNumber,
+    findType,
+    onCommit: engine.wake,
+  }
+  const makeKey = () => {
+    const key = seal.newKey()
+    return { key, hash: seal.hash(key), sealed: seal.seal(key) }
+  }
+  const door = { access, organizations, apiKeys: config.northApiKeys }
+  return {
+    ...door,
+    ...live.routes(door),
+    database,
+    clock,
+    audit: createAudit({ database, now }),
+    connectorFunctions,
+    operationTypes: createOperationTypes({ database, now, closeType, onCommit: engine.wake }),
+    users: createUsers({ database, now, seal, passwords, access }),
+    entities: createEntities({
+      database,
+      clock,
+      datastreams: createDatastreams(database),
+      nextNumber,
+      makeKey,
+      closeEntities,
+      onGone(entities) {
+        deviceAccess.forgetDevices(entities)
+        names.forget(entities)
+        mqtt.disconnect(entities)
+        engine.wake()
+      },
+    }),
+    jobs: createJobs({
+      ...jobsParts,
+      notices: deliveries.notices,
+      settling: engine.settling,
+      cancelAtOnceMax: config.cancelAtOnceMax,
+    }),
+    tasks: createTasks(jobsParts),
+    now,
+    why: createWhy({ database, now, redeliveryMs: config.pullRedeliveryMs }),
+    planner: createPlanner(jobsParts),
+    verification: createVerify({ database }),
+    queue: deliveries.queue,
+    bulkBytesMax: config.bulkBytesMax,
+    bulkRowsMax: config.bulkRowsMax,
+    rules: {
+      entitiesMax: config.targetEntitiesMax,
+      readParameters,
+      minOperationTimeoutMs: config.minOperationTimeoutMs,
+      callbacks: {
+        allowHttps: config.callbackAllowHttps,
+        allowLoopback: config.callbackAllowLoopback,
+        allowLinkLocal: config.callbackAllowLinkLocal,
+      },
+    },
+  }
+}
