@@ -90,6 +90,10 @@ describe('at a million operations', () => {
     ['what ended of one job', ended, { filter: oneJob }],
     ['what ended on one entity', ended, { filter: { eq: { entityId: 'd7' } } }],
     ['what ended with an error', ended, { filter: { eq: { operationResult: 'ERROR_PROCESSING' } } }],
+    ['what ended with an error that is rare', ended, { filter: { eq: { operationResult: 'NOT_SUPPORTED' } } }],
+    ['what was cancelled', ended, { filter: { eq: { operationStatus: 'CANCELLED' } } }],
+    ['what did not succeed', ended, { filter: { neq: { operationResult: 'SUCCESSFUL' } } }],
+    ['what failed in one job', ended, { filter: { and: [oneJob, { eq: { operationCounter: 'error' } }] } }],
     [
       'what ended in an hour',
       ended,
