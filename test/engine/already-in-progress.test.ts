@@ -61,6 +61,21 @@ test('of two jobs launched in one claim, too, only one gets the device', async (
   expect(statuses.sort()).toEqual(['CANCELLED', 'WAITING_FOR_ACK'])
 })
 
+test('of two jobs that two nodes launch at the same time only one gets each device', async () => {
+  const other = await createWorkbench(database, { node: 2, clock: bench.clock })
+  other.device = silent
+  const devices: string[] = []
+  for (let i = 0; i < 20; i += 1) devices.push(await newDevice())
+  const request = jobRequest({ target: { append: { entities: devices } } })
+  const both = [await jobs.create(caller, request), await jobs.create(caller, request)]
+  const before = bench.sent.length
+  await Promise.all([bench.settle(), other.settle()])
+  const sentTo = [...bench.sent.slice(before), ...other.sent].map(({ device }) => device.deviceId)
+  expect(sentTo.sort()).toEqual([...devices].sort())
+  const summaries = await Promise.all(both.map(({ job }) => summaryOfJob(bench, job)))
+  expect(summaries.reduce((sum, { finished }) => sum + finished.cancelled.byAlreadyInProgress, 0)).toBe(20)
+})
+
 test('the device is free again once the first has ended', async () => {
   const device = await newDevice()
   await say(bench, await jobOn(device), device, { resultCode: 'SUCCESSFUL' })

@@ -96,6 +96,24 @@ describe('a task', () => {
     expect(started.reverse()).toEqual([0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20].map(second => second * 1_000))
   })
 
+  test('whose runs overlap finds its devices busy: what the run before still does ends ALREADY_IN_PROGRESS', async () => {
+    await using at = await stand()
+    at.bench.device = (request, report) => {
+      report({ seen: 'sent' })
+      report({ seen: 'answered', message: { ...request.device, operationId: request.id, steps: [] } })
+    }
+    await at.create({ repeating: { period: { each: 30, unit: 'SECONDS' } } })
+    await at.bench.advance(31_000)
+    const [waiting, second, first] = await at.jobs()
+    expect([waiting, second, first].map(job => job?.status)).toEqual([
+      'SCHEDULED',
+      'FINISHED_WITH_ERRORS',
+      'IN_PROGRESS',
+    ])
+    expect(first?.counters.started).toBe(2)
+    expect(second?.counters.by_already_in_progress).toBe(2)
+  })
+
   test('is FINISHED when its stop has passed', async () => {
     await using s = await stand()
     await s.create({ stop: { date: at(90_000) }, repeating: { period: { each: 1, unit: 'MINUTES' } } })

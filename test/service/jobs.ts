@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import type { JobSummaryView, JobView } from '../../src/contract/job.ts'
 import type { OperationView } from '../../src/contract/operation.ts'
 import type { Client } from './client.ts'
+import { readEvents } from './event-stream.ts'
 
 export type Counters = Omit<JobSummaryView, 'status' | 'errorCode' | 'errorDescription'>
 
@@ -43,6 +44,21 @@ export async function readJob(client: Client, job: string): Promise<JobView> {
   expect(status, JSON.stringify(body)).toBe(200)
   return body
 }
+
+/** A job once it has ended, told by its events. */
+export async function jobEnded(client: Client, job: string): Promise<JobView> {
+  const path = `/north/v80/operation/jobs/${job}/events?operations=false`
+  const events = await readEvents(`${client.url}${path}`, { 'x-apikey': client.apiKey })
+  expect(events.status).toBe(200)
+  await events.until(({ event, data }) => {
+    const { summary } = data as { summary?: JobSummaryView }
+    return event === 'job' && summary !== undefined && isFinalStatus(summary.status)
+  })
+  events.breakOff()
+  return await readJob(client, job)
+}
+
+const isFinalStatus = (status: string) => status.startsWith('FINISHED') || /^(TIMEOUT_)?CANCELLED$/.test(status)
 
 /** Every operation of a job, page by page. */
 export async function readOperations(client: Client, job: string, size = 1_000): Promise<OperationView[]> {

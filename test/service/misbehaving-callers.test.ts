@@ -5,7 +5,6 @@
 import { once } from 'node:events'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectMqtt } from 'mqtt'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { OperationView } from '../../src/contract/operation.ts'
@@ -13,7 +12,7 @@ import { openBalancer } from './balancer.ts'
 import { drip, pour } from './doubles.ts'
 import { bringUpFleet } from './fleet.ts'
 import { openHouse } from './house.ts'
-import { countersOf, createJob, readJob, readOperations, recount } from './jobs.ts'
+import { countersOf, createJob, jobEnded, readJob, readOperations, recount } from './jobs.ts'
 
 const service = await openHouse({ DROVER_MIN_OPERATION_TIMEOUT_MS: '0' })
 const { client } = service
@@ -51,11 +50,8 @@ async function operationOf(job: string): Promise<OperationView> {
 }
 
 async function ended(job: string): Promise<OperationView[]> {
-  for (;;) {
-    const { status } = (await readJob(client, job)).report.summary
-    if (status.startsWith('FINISHED')) return await readOperations(client, job)
-    await sleep(20)
-  }
+  await jobEnded(client, job)
+  return await readOperations(client, job)
 }
 
 async function refusals(reason: string): Promise<number> {

@@ -2,13 +2,12 @@
  * Devices that are pushed to over HTTP and answer it badly, each kind a crowd of its own on one service, all at the same time. Each ends
  * as it must, and the devices beside them are served as if they were not there.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OperationView } from '../../src/contract/operation.ts'
 import { type Asked, drip, type Manners, politeListener, pour, rudeListener } from './doubles.ts'
 import { bringUpFleet } from './fleet.ts'
 import { openHouse } from './house.ts'
-import { countersOf, createJob, readJob, readOperations, recount } from './jobs.ts'
+import { countersOf, createJob, jobEnded, readJob, readOperations, recount } from './jobs.ts'
 
 const service = await openHouse({ DROVER_MIN_OPERATION_TIMEOUT_MS: '0' })
 const { client } = service
@@ -266,9 +265,6 @@ async function serveNeighbours(): Promise<void> {
 }
 
 async function ended(job: string): Promise<OperationView[]> {
-  for (;;) {
-    const { status } = (await readJob(client, job)).report.summary
-    if (status.startsWith('FINISHED')) return await readOperations(client, job)
-    await sleep(20)
-  }
+  await jobEnded(client, job)
+  return await readOperations(client, job)
 }
