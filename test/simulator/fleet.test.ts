@@ -133,6 +133,13 @@ describe('an asynchronous HTTP device', () => {
     await expect.poll(() => counters.refused).toBe(1)
     expect(counters.finals).toBe(0)
   })
+
+  test('waits for its turn where fewer connections may be open than devices have something to post', async () => {
+    const { devices } = await start('http-async', { devices: 20, postConnections: 2 })
+    await Promise.all(devices.map(({ id, url }) => service.push(url!, id, `op-${id}`, 'REBOOT_EQUIPMENT')))
+    const finals = await service.finals(20)
+    expect(new Set(finals.map(({ deviceId }) => deviceId))).toEqual(new Set(devices.map(({ id }) => id)))
+  })
 })
 
 describe('a pull device', () => {
