@@ -180,6 +180,23 @@ describe('over MQTT', () => {
     expect(requests.all).toHaveLength(1)
   })
 
+  test('a device that leaves MQTT in the middle of an operation and asks for it is served once, with the same request', async () => {
+    const key = await house.provision('d15')
+    const { client, requests } = await house.overMqtt('d15', key)
+    const job = await house.start('d15')
+    const [request] = await requests.until(1)
+    await house.until(job, ({ status }) => status === 'WAITING_FOR_ACK')
+    client.end(true)
+    const asked = await house.south<{ operation: { request: { id: string } } }>('d15', key, 'operation/pending?wait=60')
+    expect(asked.status).toBe(200)
+    expect(asked.body.operation.request.id).toBe(request!.id)
+    expect((await house.south('d15', key, 'operation/pending')).status).toBe(204)
+    const again = await house.overMqtt('d15', key)
+    await house.south('d15', key, 'operation/response', response(request!.id, successful))
+    expect(await house.operationOf(job)).toMatchObject({ status: 'FINISHED', attempts: { current: 1 } })
+    expect(again.requests.all).toEqual([])
+  })
+
   test('data that devices collect is kept, whichever way it came', async () => {
     const key = await house.provision('d12')
     const { client } = await house.overMqtt('d12', key)
