@@ -165,6 +165,8 @@ function requestOf(world: World, { kind, party, name, retries }: Planned): Recor
 }
 
 function scheduleOf(kind: StoryKind): Record<string, unknown> {
+  // Spread over some ten seconds, so that a pause finds what has not been launched.
+  if (kind === 'paused') return { stop: { delayed: 120_000 }, scattering: { maxSpread: 10 } }
   if (kind === 'stopped') return { stop: { delayed: STOP_AFTER_MS } }
   if (kind === 'later') return { start: { delayed: START_AFTER_MS } }
   if (kind !== 'closed') return {}
