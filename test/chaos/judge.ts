@@ -23,6 +23,8 @@ const LAG_COUNTS = 3
 const UNREAD_MS = 4_000
 /** A broker that is killed forgets what it has not saved: it saves every second. */
 const UNSAVED_MS = 3_000
+/** And Mosquitto, started again, takes and drops what comes before a node has subscribed again: shared subscriptions are not kept. */
+const SUBSCRIBED_MS = 10_000
 /** Delivery is at least once: a node that a busy machine kept from its heartbeat is taken for lost. That is rare, a double is not. */
 const UNASKED_SHARE = 0.001
 /** How far a fault reaches beyond its end: a lost sender is noticed, a session found dead, work given back. */
@@ -36,7 +38,7 @@ export interface Judgement {
 export async function judge(world: World, stories: readonly Story[], faults: readonly DoneFault[]): Promise<Judgement> {
   const wrong: string[] = []
   const seen = readEvents(world)
-  const brokerDeaths = faults.filter(({ fault }) => fault === 'kill the broker').map(({ fromMs }) => fromMs)
+  const brokerAway = faults.filter(({ fault }) => fault === 'kill the broker' || fault === 'restart the broker')
   const flowOf = new Map(world.parties.flatMap(({ devices }) => devices.map(({ id, flow }) => [id, flow] as const)))
   const figures = {
     operations: 0,
@@ -75,7 +77,7 @@ export async function judge(world: World, stories: readonly Story[], faults: rea
             !synchronous &&
             !(
               flowOf.get(of.device) === 'mqtt' &&
-              brokerDeaths.some(death => at > death - UNSAVED_MS && at < death + UNSAVED_MS)
+              brokerAway.some(({ fromMs, toMs }) => at > fromMs - UNSAVED_MS && at < toMs + SUBSCRIBED_MS)
             ),
         )
         figures.answersTaken += taken.length
