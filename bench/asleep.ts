@@ -8,8 +8,7 @@ import { type HttpDevice, httpDevice } from './http-device.ts'
 import { createJob, letAllWait, onDatabaseOf, provisionMany, summaryOf } from './million-entities.ts'
 import { type BenchService, databaseSeconds, processorSeconds, startService } from './processes.ts'
 
-/** Of each run: three make the minute. */
-const ASLEEP_MS = 20_000
+const ASLEEP_MS = 60_000
 const SETTLED_MS = 10_000
 const TASKS = 1_000
 const TASKS_AT_ONCE = 8

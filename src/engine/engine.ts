@@ -13,7 +13,7 @@ import { createDeadlineKeeping } from './deadline-keeper.ts'
 import { createHousekeeping } from './housekeeper.ts'
 import { createJobKeeping, createOverdueSpreading } from './job-keeper.ts'
 import { createJobSettling, type JobNotices, type JobSettling } from './job-settling.ts'
-import { createLoop, type Loop } from './loop.ts'
+import { createLoop, type Loop, type LoopOptions } from './loop.ts'
 import { createNodeKeeping } from './node-keeper.ts'
 import { type EngineObserver, unobserved } from './observer.ts'
 import { createOperationCancelling } from './operation-canceller.ts'
@@ -76,6 +76,14 @@ const ANNOUNCE_MS = 50
 const DISPATCHER_REST_MS = 5
 const FOLD_REST_MS = 50
 const DEADLINE_REST_MS = 200
+/** How often to look for what nobody tells of, where that need not be seen at once: what is due is known, and who moves it wakes. */
+const TASK_POLL_MS = 5_000
+const HOUSE_POLL_MS = 60_000
+/** What a notification says was moved, and the loops that this is work for. */
+const JOBS = 'jobs'
+const OPERATIONS = 'operations'
+const OF_JOBS = ['job-keeper', 'target-resolver', 'operation-canceller', 'task-keeper']
+const OF_OPERATIONS = ['operation-dispatcher', 'counter-folder', 'deadline-keeper']
 /** What fits into one notification. */
 const DEVICES_PER_WAKE = 400
 
@@ -91,28 +99,36 @@ export function createEngine(parts: EngineParts): Engine {
     onChange: living => log.info({ node, living: [...living] }, 'the living nodes changed'),
   })
   let announcing: NodeJS.Timeout | null = null
+  let jobsMoved = false
   let waitingDevices: bigint[] = []
+
+  const wakeLoops = (names: readonly string[]) => {
+    for (const name of names) loops.get(name)?.wake()
+  }
 
   /** Wakes whatever may have work after jobs were made or moved. */
   function wake(): void {
-    for (const name of ['job-keeper', 'target-resolver', 'operation-canceller', 'task-keeper']) loops.get(name)?.wake()
+    jobsMoved = true
+    wakeLoops(OF_JOBS)
     wakeMoved()
   }
 
   /** The same after operations were moved: that is no work for those who look after jobs, and it happens all the time. */
   function wakeMoved(): void {
-    for (const name of ['operation-dispatcher', 'counter-folder', 'deadline-keeper']) loops.get(name)?.wake()
+    wakeLoops(OF_OPERATIONS)
     // A notification in every transaction would cost more than the work it announces.
     announcing ??= setTimeout(announce, ANNOUNCE_MS)
   }
 
   function announce(): void {
     announcing = null
-    const devices = waitingDevices
+    const from = `${node} ${jobsMoved ? JOBS : OPERATIONS}`
+    const devices = waitingDevices.map(device => device.toString(16))
+    jobsMoved = false
     waitingDevices = []
-    const payloads = [[node, ...devices.slice(0, DEVICES_PER_WAKE).map(device => device.toString(16))]]
+    const payloads = [[from, ...devices.slice(0, DEVICES_PER_WAKE)]]
     for (let i = DEVICES_PER_WAKE; i < devices.length; i += DEVICES_PER_WAKE) {
-      payloads.push([node, ...devices.slice(i, i + DEVICES_PER_WAKE).map(device => device.toString(16))])
+      payloads.push([from, ...devices.slice(i, i + DEVICES_PER_WAKE)])
     }
     notifyNodes(
       database,
@@ -131,12 +147,17 @@ export function createEngine(parts: EngineParts): Engine {
   }
 
   function onNotified(payload: string | null): void {
-    const [from, ...devices] = payload?.split(' ') ?? []
-    if (from === String(node)) return
-    for (const loop of loops.values()) loop.wake()
     // After a lost connection to the database anything may have been missed.
-    if (payload === null) pending.wakeAll()
-    else pending.wake(devices.map(device => ({ entity: BigInt(`0x${device}`) })))
+    if (payload === null) {
+      for (const loop of loops.values()) loop.wake()
+      pending.wakeAll()
+      return
+    }
+    const [from, moved, ...devices] = payload.split(' ')
+    if (from === String(node)) return
+    if (moved === JOBS) wakeLoops(OF_JOBS)
+    wakeLoops(OF_OPERATIONS)
+    pending.wake(devices.map(device => ({ entity: BigInt(`0x${device}`) })))
   }
 
   const memory = createOperationMemory()
@@ -166,8 +187,8 @@ export function createEngine(parts: EngineParts): Engine {
     onCommit: wakeMoved,
   })
 
-  const add = (name: string, runOnce: Parameters<typeof createLoop>[0]['runOnce'], restMs = 0) =>
-    loops.set(name, createLoop({ name, clock, runOnce, restMs, log, onRun: observer.ran }))
+  const add = (name: string, runOnce: LoopOptions['runOnce'], rhythm: Pick<LoopOptions, 'restMs' | 'pollMs'> = {}) =>
+    loops.set(name, createLoop({ name, clock, runOnce, ...rhythm, log, onRun: observer.ran }))
   add('node-keeper', nodes.turn)
   add(
     'operation-dispatcher',
@@ -183,7 +204,7 @@ export function createEngine(parts: EngineParts): Engine {
       onWaiting,
       onCommit: wakeMoved,
     }),
-    DISPATCHER_REST_MS,
+    { restMs: DISPATCHER_REST_MS },
   )
   add(
     'deadline-keeper',
@@ -194,16 +215,16 @@ export function createEngine(parts: EngineParts): Engine {
       isSending: sender.isSending,
       onCommit: wakeMoved,
     }),
-    DEADLINE_REST_MS,
+    { restMs: DEADLINE_REST_MS },
   )
-  add('counter-folder', createCounterFolding(database, settling, wake), FOLD_REST_MS)
+  add('counter-folder', createCounterFolding(database, settling, wake), { restMs: FOLD_REST_MS })
   add('target-resolver', createTargetResolving({ ...parts, onCommit: wake }))
   add(
     'job-keeper',
     createJobKeeping({ database, notices: parts.notices, settling, onCommit: wake, isMissed: isMissedByTask }),
   )
-  add('housekeeper', createHousekeeping(database, parts))
-  add('task-keeper', createTaskKeeping(database, parts.nextNumber, wake))
+  add('housekeeper', createHousekeeping(database, parts), { pollMs: HOUSE_POLL_MS })
+  add('task-keeper', createTaskKeeping(database, parts.nextNumber, wake), { pollMs: TASK_POLL_MS })
   add('operation-canceller', createOperationCancelling(database, settling, wake))
 
   const listening: (() => Promise<void>)[] = []

@@ -189,6 +189,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     ...connectionConfig,
     max: options.max ?? 10,
+    // A new connection costs both sides more than a minute of keeping it: a handshake, a process, every statement prepared again.
+    idleTimeoutMillis: 300_000,
     // A server that answers nothing at all cannot time out its statements: the client gives up a little later.
     query_timeout: statementTimeoutMs + 5_000,
   })

@@ -57,7 +57,7 @@ export async function retireNode(db: Queryable, node: number, silentSince: Date)
   await db.run(retire, [node, silentSince])
 }
 
-/** Channel on which nodes wake each other: the waking node, then devices (hexadecimal) for which something waits. */
+/** Channel on which nodes wake each other: the waking node, what it moved, then devices (hexadecimal) for which something waits. */
 export const WAKE_CHANNEL = 'drover_wake'
 
 const notify = statement<unknown, [readonly string[]]>(

@@ -208,9 +208,8 @@ export async function dueTasks(db: Queryable, now: Date, after: bigint, limit: n
 
 const nextDue = statement<{ dueAt: Date | null }, [Date]>(
   'tasks_next_due',
-  `select min(at.due) as "dueAt"
-     from task cross join lateral (select case when waiting_job is null then stop_at else waiting_at end as due) at
-    where state in ('ACTIVE', 'INACTIVE') and at.due > $1`,
+  `select min(case when waiting_job is null then stop_at else waiting_at end) as "dueAt" from task
+    where state in ('ACTIVE', 'INACTIVE') and case when waiting_job is null then stop_at else waiting_at end > $1`,
 )
 
 /** When, after an instant, the next of them is due, or null. */
