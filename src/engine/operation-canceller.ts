@@ -109,6 +109,7 @@ export function createOperationCancelling(
   async function settle({ job, status }: Stretch, now: Date): Promise<Stretch[]> {
     if (await hasOpenOperations(database, job)) return stretchesOf({ job, status })
     await database.transaction(tx => settling.settle(tx, [job], now))
+    onCommit()
     return []
   }
 
