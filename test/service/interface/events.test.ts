@@ -182,6 +182,6 @@ test('The result of a finished job says which page of how many it is, and holds 
 
 shownBy(
   'A receiver that is away is tried again for a day.',
-  'test/engine/deliveries.test.ts',
+  'test/engine/delivery-retries.test.ts',
   'is given up after 24 hours, which lets the end be told, and never blocks the job for ever',
 )
