@@ -67,17 +67,20 @@ test('a job made on one of them starts on the other at its instant, and neither 
   expect(await livingNodes(database, new Date(behind.clock.now().getTime() - 4 * SECOND))).toEqual([1, 2])
 })
 
+/** Far from the minutes that the clock is wrong by, and room for a machine that lets a process wait. */
+const NEAR = 20 * SECOND
+
 test('a machine whose clock runs wrong is put right at every heartbeat', async () => {
   const heart = behind.engine.loops.get('node-keeper')!
   behind.machine.aheadMs -= 10 * MINUTE
   // No instant is earlier than one that was given before.
   const standing = behind.clock.now()
-  expect(standing.getTime()).toBeLessThanOrEqual((await databaseNow()) + SECOND)
+  expect(standing.getTime()).toBeLessThanOrEqual((await databaseNow()) + NEAR)
   await heart.runOnce(behind.clock.now())
-  expect(Math.abs(behind.clock.now().getTime() - (await databaseNow()))).toBeLessThan(SECOND)
+  expect(Math.abs(behind.clock.now().getTime() - (await databaseNow()))).toBeLessThan(NEAR)
   behind.machine.aheadMs += MINUTE
   await heart.runOnce(standing)
   behind.machine.aheadMs -= MINUTE
   await heart.runOnce(standing)
-  expect(Math.abs(behind.clock.now().getTime() - (await databaseNow()))).toBeLessThan(SECOND)
+  expect(Math.abs(behind.clock.now().getTime() - (await databaseNow()))).toBeLessThan(NEAR)
 })

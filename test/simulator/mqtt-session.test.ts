@@ -73,7 +73,7 @@ test('a device that is refused tries again until it is let in', async () => {
       ? { cmd: 'connack', returnCode: 4, sessionPresent: false }
       : obliging(packet)
   open()
-  await expect.poll(() => signs, { timeout: 5000 }).toEqual(['up'])
+  await expect.poll(() => signs).toEqual(['up'])
   expect(seen('connect')).toHaveLength(3)
 })
 
@@ -83,7 +83,7 @@ test('a device whose subscription is refused is not up, and tries again', async 
       ? { cmd: 'suback', messageId: packet.messageId!, granted: [128] }
       : obliging(packet)
   open()
-  await expect.poll(() => seen('connect').length, { timeout: 5000 }).toBe(2)
+  await expect.poll(() => seen('connect').length).toBe(2)
   await expect.poll(() => signs).toEqual(['up'])
 })
 
@@ -132,7 +132,7 @@ test('a connection that gives no sign of life is cut and made anew, one that doe
         opened.ping()
         return signs
       },
-      { timeout: 5000, interval: 100 },
+      { interval: 100 },
     )
     .toEqual(['up', 'down', 'up'])
 })
