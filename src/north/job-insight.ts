@@ -25,6 +25,7 @@ import {
 } from '../store/job-insight.ts'
 import type { JobRow } from '../store/jobs.ts'
 import { readOperation } from '../store/operation-reading.ts'
+import { sendCsv, wantedType } from './csv.ts'
 import { requestedJob } from './jobs.ts'
 
 export interface JobInsightParts {
@@ -42,19 +43,21 @@ export function jobInsightRoutes(app: FastifyInstance, { database, now }: JobIns
     {
       schema: {
         tags,
-        summary: 'How the operations of a job failed, in groups',
+        summary: 'How the operations of a job failed, in groups, or these groups as CSV',
         params,
         response: { 200: FailuresView },
       },
     },
-    async (request): Promise<FailuresView> => {
+    async (request, reply) => {
       const { job } = await requestedJob(database, request)
+      const type = wantedType(request)
+      if (type !== 'application/json') return await sendCsv(reply, type, FAILURE_COLUMNS, failureRows(database, job))
       const found = await readFailures(database, job, FAILURE_GROUPS_MAX + 1)
       return {
         date: now().toISOString(),
         failures: found.slice(0, FAILURE_GROUPS_MAX),
         more: found.length > FAILURE_GROUPS_MAX,
-      }
+      } satisfies FailuresView
     },
   )
 
@@ -90,6 +93,14 @@ export function jobInsightRoutes(app: FastifyInstance, { database, now }: JobIns
       }
     },
   )
+}
+
+/** Columns of CSV, each a member of a group. */
+const FAILURE_COLUMNS = ['count', 'status', 'result', 'step', 'stepDescription', 'description'] as const
+
+async function* failureRows(database: Database, job: bigint): AsyncGenerator<(string | null)[][], void, void> {
+  const found = await readFailures(database, job, FAILURE_GROUPS_MAX)
+  yield found.map(group => FAILURE_COLUMNS.map(column => group[column]?.toString() ?? null))
 }
 
 /** Points of a curve. */

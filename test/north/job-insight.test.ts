@@ -61,6 +61,14 @@ test('failures are grouped by result, step and what was said of them', async () 
   })
 })
 
+test('the groups of failures come as CSV', async () => {
+  const { status, text } = await door.ask('GET', `${path}/failures`, undefined, { accept: 'text/csv' })
+  expect(status).toBe(200)
+  expect(text).toBe(
+    'count;status;result;step;stepDescription;description\n2;FINISHED;ERROR_PROCESSING;INSTALL;disk full;no space left\n',
+  )
+})
+
 test('progress tells the plan beside what was launched and ended, and when the end is expected', async () => {
   const { body } = await door.ask('GET', `${path}/progress`)
   expect(body).toMatchObject({ total: 4 })

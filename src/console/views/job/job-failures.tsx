@@ -2,6 +2,7 @@
 import { Button } from '@mantine/core'
 import { count } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
+import { CsvButton } from '../../parts/csv.tsx'
 import { CurlButton } from '../../parts/curl.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Failed, Loading } from '../../parts/states.tsx'
@@ -26,7 +27,12 @@ export function JobFailures({ jobId, isLive, choose }: Props) {
     <Panel
       title="Failures"
       facts={found.data?.more && 'The most frequent ones'}
-      actions={<CurlButton ask={asked} what="Failures" />}
+      actions={
+        <>
+          <CurlButton ask={asked} what="Failures" />
+          <CsvButton ask={asked} name={`failures-${jobId}`} />
+        </>
+      }
     >
       {found.isPending && <Loading what="the failures" />}
       {found.isError && !found.data && <Failed error={found.error} retry={() => void found.refetch()} />}

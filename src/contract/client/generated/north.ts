@@ -302,7 +302,7 @@ export interface Operations {
   "GET /operation/jobs/{jobId}/operations/{operationId}": { path: { jobId: string; operationId: string }; answer: OperationView }
   /** Why an operation is where it is, and what will move it next */
   "GET /operation/jobs/{jobId}/operations/{operationId}/why": { path: { jobId: string; operationId: string }; answer: WhyView }
-  /** How the operations of a job failed, in groups */
+  /** How the operations of a job failed, in groups, or these groups as CSV */
   "GET /operation/jobs/{jobId}/failures": { path: { jobId: string }; answer: FailuresView }
   /** The plan of a job against what has happened */
   "GET /operation/jobs/{jobId}/progress": { path: { jobId: string }; answer: ProgressView }
