@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
 import { summaryOf } from '../../src/domain/counters.ts'
+import type { Flow } from '../../src/domain/flow.ts'
 import type { OperationKey } from '../../src/domain/identity.ts'
 import {
   decide,
@@ -27,10 +28,11 @@ let made = 0
 
 /** Happenings that the naming turns into an event, with the rules under which it does. */
 const HAPPENINGS: Partial<
-  Record<OperationEvent, { happening: Omit<Happening, 'key'>; attempt?: number; ackTimeout?: number }>
+  Record<OperationEvent, { happening: Omit<Happening, 'key'>; attempt?: number; ackTimeout?: number; flow?: Flow }>
 > = {
   postpone: { happening: { seen: 'slotTaken' }, attempt: 0 },
   slotTaken: { happening: { seen: 'slotTaken' }, attempt: 2 },
+  askedInstead: { happening: { seen: 'askedInstead' }, flow: 'mqtt' },
   acknowledged: { happening: { word: { steps: [] } } },
   part: { happening: { word: { steps: [{ name: 'S', result: 'SUCCESSFUL' }] } } },
   final: { happening: { word: { resultCode: 'NOT_SUPPORTED', steps: [] } } },
@@ -47,7 +49,12 @@ const HAPPENINGS: Partial<
 const MASS: readonly OperationEvent[] = ['userCancel', 'stopReached', 'deleted']
 
 /** One operation in a phase, with its job counted. */
-async function operationIn(phase: OperationPhase, attempt: number, ackTimeout: number): Promise<OperationKey> {
+async function operationIn(
+  phase: OperationPhase,
+  attempt: number,
+  ackTimeout: number,
+  flow: Flow = 'http',
+): Promise<OperationKey> {
   made += 1
   const id = `row-${made}`
   await bench.provision([id])
@@ -71,7 +78,7 @@ async function operationIn(phase: OperationPhase, attempt: number, ackTimeout: n
   const status = phase === 'BETWEEN_ATTEMPTS' ? 'PENDING' : phase
   const launched = phase !== 'PENDING'
   await database.query(sql`
-    update operation set status = ${status}::operation_status, attempt = ${attempt}, flow = 'http',
+    update operation set status = ${status}::operation_status, attempt = ${attempt}, flow = ${flow},
            started_at = ${launched ? EPOCH : null}::timestamptz, launched_at = ${launched ? EPOCH : null}::timestamptz,
            deadline_at = ${launched ? EPOCH : null}::timestamptz
      where job = ${job.job}`)
@@ -116,9 +123,10 @@ test.each(rows)('%s, %s', async (from, event) => {
     happening,
     attempt = 1,
     ackTimeout = 1_000,
+    flow,
   } = HAPPENINGS[event] ?? { happening: { seen: event as NonNullable<Happening['seen']> } }
   const open = !['FINISHED', 'FINISHED_OUT_OF_TIME', 'TIMEOUT_CANCELLED', 'NOT_ALLOWED', 'CANCELLED'].includes(from)
-  const key = open ? await operationIn(from, attempt, ackTimeout) : await operationEndedIn(from)
+  const key = open ? await operationIn(from, attempt, ackTimeout, flow) : await operationEndedIn(from)
   const word = happening.word?.resultCode
   const expected = decide(from, event, word === undefined ? undefined : 'NOT_SUPPORTED')
 

@@ -80,9 +80,11 @@ export function VirtualTable<Row>(props: Props<Row>) {
   const liveMs = useLiveMs()
   const listKey = JSON.stringify(rows.key)
   const lastKey = useRef(listKey)
+  const hasRead = useRef(false)
   if (lastKey.current !== listKey) {
     lastKey.current = listKey
     cursors.current.clear()
+    hasRead.current = false
   }
 
   const total = rows.total ?? known ?? 0
@@ -131,7 +133,9 @@ export function VirtualTable<Row>(props: Props<Row>) {
   const failed = pages.find(page => page.isError && !page.data)
   const dataUpdatedAt = Math.max(0, ...pages.map(page => page.dataUpdatedAt))
   const isError = pages.some(page => page.isError)
-  const read = pages.some(page => page.data)
+  // A place that is yet to be loaded takes neither the height nor the rest of the table with it.
+  if (pages.some(page => page.data)) hasRead.current = true
+  const read = hasRead.current
   useEffect(() => {
     onState?.({ dataUpdatedAt, isError, total })
   }, [onState, dataUpdatedAt, isError, total])
@@ -153,11 +157,16 @@ export function VirtualTable<Row>(props: Props<Row>) {
     requestAnimationFrame(focus)
   }
 
+  const openPart = (next: number) => {
+    setPart(next)
+    virtual.scrollToOffset(0)
+  }
+
   if (failed && !read) return <Failed error={failed.error} retry={() => void failed.refetch()} />
   if (read && total === 0) return <>{empty}</>
   return (
     <>
-      {total > PART && <Parts total={total} part={part} onPart={setPart} />}
+      {total > PART && <Parts total={total} part={part} onPart={openPart} />}
       <Scroller
         className="table-scroll"
         ref={scroller}
