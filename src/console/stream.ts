@@ -203,13 +203,14 @@ interface Holding {
 const isJob = (row: unknown): row is JobView =>
   typeof row === 'object' && row !== null && 'report' in row && 'request' in row
 
+/** The data with the job changed; `undefined` where it does not hold the job, which is then neither newer nor asked for later. */
 function changed(data: unknown, jobId: string, change: (job: JobView) => JobView): unknown {
-  if (typeof data !== 'object' || data === null) return data
-  if (isJob(data)) return data.id === jobId ? change(data) : data
+  if (typeof data !== 'object' || data === null) return undefined
+  if (isJob(data)) return data.id === jobId ? change(data) : undefined
   const { jobs, rows } = data as Holding
   if (jobs?.some(job => job.id === jobId)) return { ...data, jobs: jobs.map(change) }
   if (rows?.some(row => isJob(row) && row.id === jobId)) return { ...data, rows: rows.map(change) }
-  return data
+  return undefined
 }
 
 const SECONDS = 600

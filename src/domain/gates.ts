@@ -15,6 +15,7 @@ export const GATES = [
   'paused',
   'jobCancelling',
   'jobEnded',
+  'stopReached',
   'windowClosed',
   'placeInSpread',
   'retryPause',
@@ -95,6 +96,16 @@ export function jobEnded({ status }: { readonly status: JobStatus }): Holds {
   return ended ? gate('jobEnded', 'The job has ended.', { jobStatus: status }) : undefined
 }
 
+/** Holds what was not sent of a job whose stop has come, until its cancelling begins. */
+export function stopReached(
+  { status, stopAt }: { readonly status: JobStatus; readonly stopAt: Instant | null },
+  now: Instant,
+): Holds {
+  if (status !== 'IN_PROGRESS' && status !== 'PAUSED') return undefined
+  if (stopAt === null || stopAt > now) return undefined
+  return gate('stopReached', 'The stop of the job has come; it is being cancelled.', { stopDate: text(stopAt) })
+}
+
 /** Holds what was not sent while the window is closed; lifts when it opens next. */
 export function windowClosed(window: Window | undefined, now: Instant): Holds {
   if (isOpen(window, now)) return undefined
@@ -106,6 +117,7 @@ export function windowClosed(window: Window | undefined, now: Instant): Holds {
 export interface GatedJob {
   readonly status: JobStatus
   readonly startAt: Instant | null
+  readonly stopAt: Instant | null
   /** parts of the target still to be resolved */
   readonly unresolved: number
   readonly window: Window | undefined
@@ -120,6 +132,7 @@ export function jobGates(job: GatedJob, now: Instant): Gate[] {
     paused(job),
     jobCancelling(job),
     jobEnded(job),
+    stopReached(job, now),
     windowClosed(job.window, now),
   ].filter(each => each !== undefined)
 }

@@ -42,7 +42,6 @@ export interface HeldOperation {
   readonly rules: OperationRules
   readonly redeliveryMs: number
   readonly job: GatedJob & {
-    readonly stopAt: Instant | null
     /** null before the start */
     readonly launching: Launching | null
   }

@@ -37,8 +37,9 @@ export function launchingOf(job: Omit<LaunchingJob, 'job' | 'organization'>): La
 }
 
 /** What the domain needs of a job to say whether its operations may go. */
-export function gatedJobOf({ status, startAt, unresolved, window }: Omit<GatedJobRow, 'job'>): GatedJob {
-  return { status, startAt: startAt?.getTime() ?? null, unresolved, window: storedWindow(window) }
+export function gatedJobOf({ status, startAt, stopAt, unresolved, window }: Omit<GatedJobRow, 'job'>): GatedJob {
+  const [start, stop] = [startAt?.getTime() ?? null, stopAt?.getTime() ?? null]
+  return { status, startAt: start, stopAt: stop, unresolved, window: storedWindow(window) }
 }
 
 /** The jobs of these operations whose gates are all open, which holds until the transaction ends. */

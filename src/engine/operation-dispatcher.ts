@@ -146,9 +146,11 @@ interface TurnAt {
   readonly limits: ClaimLimits
 }
 
-async function claimTurn(tx: Transaction, parts: DispatcherParts, at: TurnAt, now: Date): Promise<Turn> {
+async function claimTurn(tx: Transaction, parts: DispatcherParts, at: TurnAt, asked: Date): Promise<Turn> {
   await enterLaunchGate(tx)
-  const jobs = await launchingJobs(tx, at.after, JOBS_PER_TURN)
+  // The gate may have been waited for, and a window or the stop of a job have come meanwhile.
+  const now = new Date(Math.max(asked.getTime(), parts.clock.now().getTime()))
+  const jobs = await launchingJobs(tx, at.after, JOBS_PER_TURN, now)
   const launchings = new Map(jobs.map(job => [job.job, launchingOf(job)]))
   const wishes = wishesOf(jobs, launchings, at, parts.sender.room(), now)
   const claimed = await claimShares(tx, wishes, at)

@@ -112,7 +112,6 @@ function figures(
     redeliveryMs,
     job: {
       ...gatedJobOf({ ...job, unresolved: job.unresolved.length, window }),
-      stopAt: job.stopAt?.getTime() ?? null,
       launching: job.launchAt && launchingOf({ ...job, launchAt: job.launchAt, window }),
     },
   }

@@ -38,19 +38,20 @@ export interface LaunchingJob {
   overdueMs: number
 }
 
-const launching = statement<LaunchingJob, [bigint, number]>(
+const launching = statement<LaunchingJob, [bigint, number, Date]>(
   'claims_launching_jobs',
   `select job, organization, places, spread_ms::float8 as "spreadMs", launch_at as "launchAt",
           request -> 'schedule' -> 'window' as window, overdue_from as "overdueFrom", overdue_places as "overduePlaces",
           overdue_at as "overdueAt", overdue_ms::float8 as "overdueMs"
      from job j
-    where status = 'IN_PROGRESS' and job > $1 and exists (select from operation_ready r where r.job = j.job)
+    where status = 'IN_PROGRESS' and (stop_at is null or stop_at > $3) and job > $1
+      and exists (select from operation_ready r where r.job = j.job)
     order by job limit $2`,
 )
 
-/** Jobs in progress with something ready, after a job number, in job order. */
-export function launchingJobs(db: Queryable, after: bigint, limit: number): Promise<LaunchingJob[]> {
-  return db.run(launching, [after, limit])
+/** Jobs in progress that have not come to their stop and have something ready, after a job number, in job order. */
+export function launchingJobs(db: Queryable, after: bigint, limit: number, now: Date): Promise<LaunchingJob[]> {
+  return db.run(launching, [after, limit, now])
 }
 
 /** What may be claimed of a job: at most `quota` over its lanes, of which there are at most three, in their order. */
@@ -213,13 +214,14 @@ export interface GatedJobRow {
   job: bigint
   status: JobStatus
   startAt: Date | null
+  stopAt: Date | null
   unresolved: number
   window: unknown
 }
 
 const gatedJobs = statement<GatedJobRow, [bigint[]]>(
   'claims_gated_jobs',
-  `select job, status, start_at as "startAt", jsonb_array_length(unresolved) as unresolved,
+  `select job, status, start_at as "startAt", stop_at as "stopAt", jsonb_array_length(unresolved) as unresolved,
           request -> 'schedule' -> 'window' as window
      from job where job = any($1::bigint[])`,
 )

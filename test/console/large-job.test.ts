@@ -87,8 +87,10 @@ describe.skipIf(!hasBrowser)(`a job of ${DEVICES.toLocaleString('en')} operation
     const waiting = page.getByRole('button', { name: /Waiting for connection/ }).locator('.legend-count')
     await waiting.waitFor()
     let asked = 0
+    let askedForCourse = 0
     page.on('request', request => {
       if (request.url().includes('/north/')) asked += 1
+      if (request.url().endsWith('/progress')) askedForCourse += 1
     })
     const startedAt = performance.now()
     const seen = new Set<string | null>()
@@ -98,6 +100,8 @@ describe.skipIf(!hasBrowser)(`a job of ${DEVICES.toLocaleString('en')} operation
     const turns = (performance.now() - startedAt) / ASK_ANEW_MS + 1
     expect(asked).toBeLessThan(turns * ASKED_AT_A_TIME)
     expect(await page.locator('tbody tr').count()).toBeLessThan(2 * ROWS_MAX)
+    // What events tell of the job does not pass for news of its course.
+    await expect.poll(() => askedForCourse).toBeGreaterThan(1)
   })
 })
 

@@ -11,6 +11,7 @@ const nights = read.value
 const job = (change: Partial<GatedJob> = {}): GatedJob => ({
   status: 'IN_PROGRESS',
   startAt: now,
+  stopAt: null,
   unresolved: 0,
   window: undefined,
   ...change,
@@ -30,6 +31,13 @@ describe('the gates of a job', () => {
     ])
     expect(closed({ status: 'PAUSED', window: nights })).toEqual(['paused', 'windowClosed'])
     expect(closed({ status: 'CANCELLING_BY_ENGINE' })).toEqual(['jobCancelling'])
+  })
+
+  test('hold what is left once the stop has come, of a job that goes on or is paused', () => {
+    expect(closed({ stopAt: now + 1 })).toEqual([])
+    expect(closed({ stopAt: now })).toEqual(['stopReached'])
+    expect(closed({ status: 'PAUSED', stopAt: now })).toEqual(['paused', 'stopReached'])
+    expect(closed({ status: 'CANCELLING_BY_ENGINE', stopAt: now })).toEqual(['jobCancelling'])
   })
 
   test('before the start lift at the start', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { testDatabase } from '../database.ts'
-import { HOUR, MINUTE, obedient, operationOf, SECOND, say, sentTo, silent, summaryOfJob } from './scenario.ts'
+import { HOUR, ids, MINUTE, obedient, operationOf, SECOND, say, sentTo, silent, summaryOfJob } from './scenario.ts'
 import { createWorkbench, jobRequest } from './workbench.ts'
 
 const { database } = await testDatabase()
@@ -137,6 +137,29 @@ test('where start and stop both passed in an outage, the job starts, is cancelle
     status: 'TIMEOUT_CANCELLED',
     startedAt: clock.now(),
     finished: { cancelled: { byEngine: 1 } },
+  })
+})
+
+test('of a job whose stop passed in an outage nothing more is sent, not even what its spread had come to', async () => {
+  const devices = ids('spread', 60)
+  await bench.provision(devices)
+  bench.device = obedient()
+  const { job } = await jobs.create(
+    caller,
+    jobRequest({
+      target: { append: { entities: devices } },
+      schedule: { stop: { delayed: 2 * HOUR }, scattering: { maxSpread: 100 } },
+    }),
+  )
+  await bench.advance(20 * MINUTE)
+  const before = bench.sent.length
+  expect(before).toBeGreaterThan(0)
+  await bench.outage(5 * HOUR)
+  await bench.settle()
+  expect(bench.sent.length).toBe(before)
+  expect(await summaryOfJob(bench, job)).toMatchObject({
+    status: 'TIMEOUT_CANCELLED',
+    finished: { successful: before, cancelled: { byEngine: 60 - before } },
   })
 })
 

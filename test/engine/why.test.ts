@@ -208,6 +208,17 @@ test('an operation that was handed out is explained: when it is offered again, a
   await bench.settle()
 })
 
+test('an operation of a job whose stop has come is explained before the cancelling begins', async () => {
+  await bench.provision([`${device}-stopped`], { flow: 'pull' })
+  const target = { append: { entities: [`${device}-stopped`] } }
+  const { job } = await create({ target, schedule: { stop: { delayed: 60_000 } } })
+  await bench.settle()
+  await database.query(sql`update job set stop_at = ${clock.now()} where job = ${job}`)
+  expect((await why(job)).gates).toContain('stopReached')
+  await bench.settle()
+  expect(await why(job)).toMatchObject({ status: 'TIMEOUT_CANCELLED' })
+})
+
 test('every gate has held an operation here, but the one of a job that has ended, which has none', () => {
   expect(GATES.filter(gate => !told.has(gate))).toEqual(['jobEnded'])
 })

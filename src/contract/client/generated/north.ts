@@ -58,7 +58,7 @@ export type FoundOperations = { page: PageView; operations: OperationView[] }
 
 export type FoundTasks = { page: PageView; tasks: TaskView[] }
 
-export type GateView = { gate: "notActive" | "targetUnresolved" | "beforeStart" | "paused" | "jobCancelling" | "jobEnded" | "windowClosed" | "placeInSpread" | "retryPause" | "sameOperationLive" | "deviceAway" | "redeliveryPause" | "withSender" | "awaitingAcknowledgement" | "awaitingAnswer" | "limit"; reason: string; /** The figures behind the reason */ fields: { [name: string]: string | number | boolean | null }; /** The earliest instant at which it opens by itself; null where an event must open it */ liftsAt: string | null }
+export type GateView = { gate: "notActive" | "targetUnresolved" | "beforeStart" | "paused" | "jobCancelling" | "jobEnded" | "stopReached" | "windowClosed" | "placeInSpread" | "retryPause" | "sameOperationLive" | "deviceAway" | "redeliveryPause" | "withSender" | "awaitingAcknowledgement" | "awaitingAnswer" | "limit"; reason: string; /** The figures behind the reason */ fields: { [name: string]: string | number | boolean | null }; /** The earliest instant at which it opens by itself; null where an event must open it */ liftsAt: string | null }
 
 export type JobBody = { job: { request: JobRequestSchema } }
 
