@@ -13,7 +13,7 @@ import {
   readLaunchSubjects,
 } from '../store/operation-devices.ts'
 import { keyText } from '../store/operations.ts'
-import { connectedAmongDevices } from '../store/presence.ts'
+import { leftAmongDevices } from '../store/presence.ts'
 import type { Clock } from './clock.ts'
 import type { OperationRequest } from './connector.ts'
 import { gathered } from './device-batch.ts'
@@ -195,9 +195,7 @@ async function goneFromMqtt(tx: Transaction, operations: readonly DeviceOperatio
   const sentTo = operations
     .filter(isSentOverMqtt)
     .map(({ devicePartition, device }) => ({ partition: devicePartition, entity: device }))
-  const gone = new Set(sentTo.map(({ entity }) => entity))
-  for (const { entity } of await connectedAmongDevices(tx, sentTo, new Date(0))) gone.delete(entity)
-  return gone
+  return new Set((await leftAmongDevices(tx, sentTo)).map(({ entity }) => entity))
 }
 
 /** Never handed out before handed out; then by job number, which is by time. */

@@ -85,3 +85,16 @@ export function connectedAmongDevices(
   if (devices.length === 0) return Promise.resolve([])
   return db.run(connectedAmong, [devices.map(device => device.partition), devices.map(device => device.entity), since])
 }
+
+const leftAmong = statement<{ partition: number; entity: bigint }, [number[], bigint[]]>(
+  'presence_left_among',
+  `select p.partition, p.entity from unnest($1::smallint[], $2::bigint[]) as d(partition, entity)
+     join presence p on p.partition = d.partition and p.entity = d.entity
+    where p.mqtt_connection is null and p.connected_at is not null`,
+)
+
+/** Those of the devices that were connected over MQTT and no longer are; of one that never was, nothing can be told. */
+export function leftAmongDevices(db: Queryable, devices: readonly DeviceNumbers[]): Promise<DeviceNumbers[]> {
+  if (devices.length === 0) return Promise.resolve([])
+  return db.run(leftAmong, [devices.map(device => device.partition), devices.map(device => device.entity)])
+}

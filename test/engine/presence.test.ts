@@ -139,6 +139,16 @@ test('a device that asks while it is connected over MQTT gets what was sent ther
   expect(bench.sent.length).toBe(1)
 })
 
+test('a device that was never seen on MQTT, as behind a broker of the operator, is not handed at once what was sent there', async () => {
+  bench.device = silent
+  const { numbers } = await jobOnNew()
+  await bench.settle()
+  expect(bench.sent.length).toBe(1)
+  expect(await ask(numbers)).toBeUndefined()
+  await bench.advance(31 * SECOND)
+  expect((await ask(numbers))?.id).toBe(bench.sent[0]!.id)
+})
+
 test('a device that was handed its request and then connects over MQTT is not sent to again', async () => {
   bench.device = away
   const { job, device, numbers } = await jobOnNew()
@@ -155,7 +165,9 @@ test('a device that comes back over MQTT and asks at the same moment gets its re
   bench.device = silent
   for (let round = 0; round < 10; round += 1) {
     const { job, device, numbers } = await jobOnNew()
+    await engine.presence.connected(numbers, 'c1')
     await bench.settle()
+    await engine.presence.disconnected(numbers, 'c1')
     const [asked] = await Promise.all([ask(numbers), engine.presence.connected(numbers, 'c2')])
     await bench.settle()
     expect(bench.sent.length + (asked ? 1 : 0)).toBe(2)
