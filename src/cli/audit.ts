@@ -1,11 +1,10 @@
 /** `drover audit`: who did what, when, from where, and what came of it. Serves: Authentication. */
 import type { Command } from 'commander'
 import type { AuditPage } from '../contract/client/client.ts'
-import { textOf } from '../contract/client/streams.ts'
 import { command, type Run } from './command.ts'
 import { CommandFailed } from './exit-codes.ts'
 import { type Cell, type Output, tableOr } from './output.ts'
-import { linesIn, rowProgress } from './row-progress.ts'
+import { rowProgress, writeCsv } from './row-progress.ts'
 import type { Surroundings } from './surroundings.ts'
 import { readInstant } from './times.ts'
 import { count } from './values.ts'
@@ -92,14 +91,7 @@ async function stream(run: Run, query: Selection): Promise<undefined> {
     run,
     async () => (await client.call('GET /audit', { query: { ...query, size: 1 } }))?.page.of ?? 0,
   )
-  try {
-    const response = await client.open('GET /audit', 'text/plain', { query, signal: run.surroundings.interrupted })
-    for await (const text of textOf(response)) {
-      await run.out.write(text)
-      progress.more(linesIn(text))
-    }
-  } finally {
-    progress.end()
-  }
+  const response = await client.open('GET /audit', 'text/plain', { query, signal: run.surroundings.interrupted })
+  await writeCsv(run, response, progress)
   return undefined
 }

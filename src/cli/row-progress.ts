@@ -1,4 +1,6 @@
 /** How far a long answer has come, row by row; the rows are counted beforehand, and only where somebody watches. */
+
+import { textOf } from '../contract/client/streams.ts'
 import type { Run } from './command.ts'
 
 export interface RowProgress {
@@ -23,5 +25,16 @@ export async function rowProgress({ out, surroundings }: Run, countRows: () => P
   }
 }
 
-/** The lines that a piece of CSV ends. */
-export const linesIn = (text: string) => text.split('\n').length - 1
+/** Writes CSV as it comes, and tells of its rows, among which its head is not; ends the progress. */
+export async function writeCsv({ out }: Run, response: Response, progress: RowProgress): Promise<void> {
+  let heads = 1
+  try {
+    for await (const text of textOf(response)) {
+      await out.write(text)
+      progress.more(text.split('\n').length - 1 - heads)
+      heads = 0
+    }
+  } finally {
+    progress.end()
+  }
+}

@@ -1,13 +1,12 @@
 /** `drover search`: every search of the interface, as rows, as CSV, or counted. Serves: Job and operation search. */
 import type { Command } from 'commander'
 import type { SearchBody, SummaryAnswer } from '../contract/client/client.ts'
-import { textOf } from '../contract/client/streams.ts'
 import { command, type Run } from './command.ts'
 import { CommandFailed } from './exit-codes.ts'
 import { declareFilter, filterOf } from './filters.ts'
 import { foundRows, type RowsName } from './found-rows.ts'
 import { type Cell, createTable, table } from './output.ts'
-import { linesIn, type RowProgress, rowProgress } from './row-progress.ts'
+import { type RowProgress, rowProgress, writeCsv } from './row-progress.ts'
 import type { Surroundings } from './surroundings.ts'
 import { count, words } from './values.ts'
 
@@ -154,15 +153,8 @@ function cellOf(value: unknown): Cell {
 async function stream(run: Run, name: RowsName, body: SearchBody, query: Query): Promise<undefined> {
   const { client } = await run.session()
   const progress = await progressOf(run, name, body, query)
-  try {
-    const response = await client.open(name, 'text/plain', { body, query, signal: run.surroundings.interrupted })
-    for await (const text of textOf(response)) {
-      await run.out.write(text)
-      progress.more(linesIn(text))
-    }
-  } finally {
-    progress.end()
-  }
+  const response = await client.open(name, 'text/plain', { body, query, signal: run.surroundings.interrupted })
+  await writeCsv(run, response, progress)
   return undefined
 }
 
