@@ -1,8 +1,8 @@
 /** The OpenAPI document of the service, made of its routes alone: nothing listens, and no database is needed. */
 import pino from 'pino'
 import { type NorthParts, registerNorth } from '../src/north/north.ts'
-import { describeInterface } from '../src/openapi.ts'
-import { createServer } from '../src/server.ts'
+import { describeInterface } from '../src/server/openapi.ts'
+import { createServer } from '../src/server/server.ts'
 import type { SouthParts } from '../src/south/parts.ts'
 import { south } from '../src/south/south.ts'
 import type { OpenApiDocument } from './client-types.ts'

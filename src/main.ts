@@ -1,13 +1,13 @@
 /** The process: reads its configuration, starts the service, and stops it in order when told to. */
 import { enableCompileCache } from 'node:module'
 import path from 'node:path'
-import type { Service } from './service.ts'
+import type { Service } from './service/service.ts'
 
 // What was compiled once is read from beside the packages, where only those who install may write: half of the time before the start.
 enableCompileCache(path.join(import.meta.dirname, '..', 'node_modules', '.cache', 'drover'))
-const { ConfigError, configurationWarnings, readConfig, unknownVariables } = await import('./config.ts')
-const { createLog } = await import('./log.ts')
-const { startService } = await import('./service.ts')
+const { ConfigError, configurationWarnings, readConfig, unknownVariables } = await import('./config/config.ts')
+const { createLog } = await import('./telemetry/log.ts')
+const { startService } = await import('./service/service.ts')
 
 try {
   const config = readConfig(process.env)

@@ -17,6 +17,15 @@ const walls: Record<string, { folders: string[]; files?: string[] }> = {
   console: { folders: ['contract'] },
   cli: { folders: ['contract'] },
   simulator: { folders: ['contract'] },
+  config: { folders: ['domain', 'connectors'] },
+  server: { folders: ['domain', 'contract', 'store'] },
+  telemetry: { folders: ['domain', 'store', 'engine', 'south'] },
+  service: {
+    folders: [
+      ...['domain', 'contract', 'store', 'engine', 'connectors', 'north', 'south'],
+      ...['config', 'server', 'telemetry'],
+    ],
+  },
 }
 
 /** Packages that a folder may import; where it is not named here it may import any but those of `onlyIn`. */
@@ -25,12 +34,12 @@ const packagesOf: Record<string, string[]> = {
   contract: ['typebox'],
 }
 
-/** Packages that belong to some folders alone (`.` is `src` itself). */
+/** Packages that belong to some folders alone. */
 const onlyIn: Record<string, string[]> = {
-  fastify: ['north', 'south', '.'],
-  mqtt: ['connectors', 'south', '.'],
+  fastify: ['north', 'south', 'server', 'service', 'telemetry'],
+  mqtt: ['connectors', 'south'],
   'mqtt-packet': ['simulator'],
-  aedes: ['connectors', 'south', '.'],
+  aedes: ['connectors', 'south'],
   pg: ['store'],
   'pg-boss': ['store'],
   nodemailer: ['connectors'],

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CONSOLE_POLICY, serveConsole } from '../../src/console-files.ts'
-import { createServer } from '../../src/server.ts'
+import { CONSOLE_POLICY, serveConsole } from '../../src/server/console-files.ts'
+import { createServer } from '../../src/server/server.ts'
 import { silentLog } from '../database.ts'
 import { buildWhereOld, CONSOLE_FOLDER } from './build.ts'
 

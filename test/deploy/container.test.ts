@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { validate } from 'dockerfile-utils'
 import { afterAll, expect, test } from 'vitest'
-import { readConfig, unknownVariables } from '../../src/config.ts'
+import { readConfig, unknownVariables } from '../../src/config/config.ts'
 import { freePort } from '../../src/store/postmaster.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')

@@ -7,8 +7,8 @@ import { PodDisruptionBudget } from 'kubernetes-models/policy/v1'
 import { ConfigMap, Namespace, Secret, Service } from 'kubernetes-models/v1'
 import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { readConfig, unknownVariables } from '../../src/config.ts'
-import { roles } from '../../src/config-process.ts'
+import { readConfig, unknownVariables } from '../../src/config/config.ts'
+import { roles } from '../../src/config/process.ts'
 
 const folder = path.resolve(import.meta.dirname, '../../deploy/kubernetes')
 

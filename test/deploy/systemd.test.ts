@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { unknownVariables } from '../../src/config.ts'
+import { unknownVariables } from '../../src/config/config.ts'
 
 const folder = path.resolve(import.meta.dirname, '../../deploy/systemd')
 const isThere = spawnSync('systemd-analyze', ['--version']).status === 0

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { DroverError, ERRORS, type ErrorName } from '../../src/domain/errors.ts'
-import { errorBody, STATUS_OF } from '../../src/server-errors.ts'
+import { errorBody, STATUS_OF } from '../../src/server/errors.ts'
 
 const page = path.join(import.meta.dirname, '..', '..', 'docs', 'reference', 'errors.md')
 

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createClock } from '../../src/engine/clock.ts'
 import type { SendDelivery } from '../../src/engine/connector.ts'
-import { GIVE_UP_AFTER_MS, PAUSES } from '../../src/service-deliveries.ts'
+import { GIVE_UP_AFTER_MS, PAUSES } from '../../src/service/deliveries.ts'
 import { openDeliveryQueue } from '../../src/store/delivery-queue.ts'
 import { sql } from '../../src/store/statement.ts'
 import { createCallbackReceiver } from '../callback-receiver.ts'

@@ -15,7 +15,7 @@ import { createSeal, type Seal } from '../../src/engine/secret.ts'
 import { createTokens } from '../../src/engine/tokens.ts'
 import { createUsers, type Users } from '../../src/engine/users.ts'
 import { type DoorParts, hangDoor } from '../../src/north/north.ts'
-import { createServer } from '../../src/server.ts'
+import { createServer } from '../../src/server/server.ts'
 import type { Database, Transaction } from '../../src/store/database.ts'
 import { silentLog, testDatabase } from '../database.ts'
 

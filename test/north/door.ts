@@ -1,7 +1,7 @@
 /** The door of clients without its lock: routes on the real server, with a caller that is given. */
 import type { FastifyInstance } from 'fastify'
 import type { Caller } from '../../src/domain/caller.ts'
-import { createServer } from '../../src/server.ts'
+import { createServer } from '../../src/server/server.ts'
 import { silentLog } from '../database.ts'
 
 export interface Answer {

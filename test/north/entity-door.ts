@@ -3,7 +3,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import type { Profile } from '../../src/domain/caller.ts'
 import { DroverError } from '../../src/domain/errors.ts'
 import type { EntityOwner } from '../../src/engine/entities.ts'
-import { createServer } from '../../src/server.ts'
+import { createServer } from '../../src/server/server.ts'
 import { silentLog } from '../database.ts'
 
 export interface EntityDoor {

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import type { Caller } from '../../src/domain/caller.ts'
 import { createEventStreams, type EventStream, type EventStreamsOptions } from '../../src/north/event-streams.ts'
-import { createServer } from '../../src/server.ts'
+import { createServer } from '../../src/server/server.ts'
 import { silentLog } from '../database.ts'
 
 const closers: (() => unknown)[] = []

@@ -1,7 +1,7 @@
 /** Two services on one database, and one that starts later, let no more wrong passwords be tried than one would. */
 import { afterAll, expect, test } from 'vitest'
-import { readConfig } from '../../src/config.ts'
-import { startService } from '../../src/service.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { startService } from '../../src/service/service.ts'
 import { createTestDatabase, silentLog } from '../database.ts'
 import { createClient } from './client.ts'
 

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { createMetrics } from '../../src/metrics.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { openHouse, response } from './house.ts'
 
 const house = await openHouse()

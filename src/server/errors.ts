@@ -3,8 +3,8 @@
  * what failed inside; that goes to the log, under the request id.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { DroverError, type ErrorKind } from './domain/errors.ts'
-import { isUnavailable } from './store/database.ts'
+import { DroverError, type ErrorKind } from '../domain/errors.ts'
+import { isUnavailable } from '../store/database.ts'
 
 /** The status of each kind of refusal. Serves: Errors. */
 export const STATUS_OF: Readonly<Record<ErrorKind, number>> = {

@@ -1,6 +1,6 @@
 /** What an operator may set of limits: how much a client may ask for at once, and how long what has ended is kept. */
-import { row } from './config-row.ts'
-import { longestMs, wholeNumber } from './config-values.ts'
+import { row } from './row.ts'
+import { longestMs, wholeNumber } from './values.ts'
 
 export const limits = {
   targetEntitiesMax: row(

@@ -5,11 +5,11 @@
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
 import type { Logger } from 'pino'
-import { DroverError } from './domain/errors.ts'
-import { takeJsonOnly } from './server-body.ts'
-import { compressAnswers } from './server-compression.ts'
-import { answerError, answerErrors, errorBody } from './server-errors.ts'
-import { judgeBySchema } from './server-validation.ts'
+import { DroverError } from '../domain/errors.ts'
+import { takeJsonOnly } from './body.ts'
+import { compressAnswers } from './compression.ts'
+import { answerError, answerErrors, errorBody } from './errors.ts'
+import { judgeBySchema } from './validation.ts'
 
 export interface ServerOptions {
   log: Logger

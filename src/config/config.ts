@@ -1,16 +1,16 @@
 /**
- * What an operator may set, each by one environment variable and one row of a table (`config-*.ts`), from which the reference in
+ * What an operator may set, each by one environment variable and one row of a table, from which the reference in
  * `docs/reference/configuration.md` is printed too. It reads and judges; it opens nothing and knows no part of the service.
  */
 
-import { accessVariables } from './config-access.ts'
-import { deviceVariables } from './config-devices.ts'
-import { edges } from './config-edges.ts'
-import { limits } from './config-limits.ts'
-import { mqttVariables } from './config-mqtt.ts'
-import { notificationVariables } from './config-notifications.ts'
-import { processVariables, roles } from './config-process.ts'
-import type { Variable } from './config-row.ts'
+import { accessVariables } from './access.ts'
+import { deviceVariables } from './devices.ts'
+import { edges } from './edges.ts'
+import { limits } from './limits.ts'
+import { mqttVariables } from './mqtt.ts'
+import { notificationVariables } from './notifications.ts'
+import { processVariables, roles } from './process.ts'
+import type { Variable } from './row.ts'
 
 const variables = {
   ...processVariables,

@@ -1,8 +1,8 @@
 /** What a process logs: what happened, and no key, password or token. */
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { createLog } from '../src/log.ts'
-import { createServer } from '../src/server.ts'
+import { createServer } from '../../src/server/server.ts'
+import { createLog } from '../../src/telemetry/log.ts'
 
 function recorded() {
   const lines: string[] = []

@@ -1,13 +1,13 @@
 /** Builds what live events are made of in a process with a door for clients, and stops it. Decides nothing. */
 import type { Logger } from 'pino'
-import type { Config } from './config.ts'
-import type { Clock } from './engine/clock.ts'
-import { createLiveEvents } from './engine/live-events.ts'
-import { createLiveOperations } from './engine/live-operations.ts'
-import { type AuthenticationParts, isStillLetIn } from './north/authentication.ts'
-import { createEventStreams, type EventStreams } from './north/event-streams.ts'
-import type { LiveEventRoutesParts } from './north/live-events.ts'
-import type { Database } from './store/database.ts'
+import type { Config } from '../config/config.ts'
+import type { Clock } from '../engine/clock.ts'
+import { createLiveEvents } from '../engine/live-events.ts'
+import { createLiveOperations } from '../engine/live-operations.ts'
+import { type AuthenticationParts, isStillLetIn } from '../north/authentication.ts'
+import { createEventStreams, type EventStreams } from '../north/event-streams.ts'
+import type { LiveEventRoutesParts } from '../north/live-events.ts'
+import type { Database } from '../store/database.ts'
 
 export interface Live {
   /** What the routes need, behind the authentication that let their callers in. */

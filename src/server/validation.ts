@@ -5,7 +5,7 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import formats from 'ajv-formats'
 import type { FastifyInstance } from 'fastify'
-import { DroverError, type ErrorContext } from './domain/errors.ts'
+import { DroverError, type ErrorContext } from '../domain/errors.ts'
 
 /** At most this many unknown members are named; a body full of them needs no longer answer. */
 const namedMax = 20

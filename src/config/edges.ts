@@ -1,6 +1,6 @@
 /** What an operator may set of the edges of the service: browsers and proxies before it, live streams, and where traces go. */
-import { row } from './config-row.ts'
-import { listOf, network, numberBetween, origin, trueOrFalse, url, wholeNumber } from './config-values.ts'
+import { row } from './row.ts'
+import { listOf, network, numberBetween, origin, trueOrFalse, url, wholeNumber } from './values.ts'
 
 export const edges = {
   corsOrigins: row(

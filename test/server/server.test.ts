@@ -5,9 +5,9 @@ import { text } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import Type from 'typebox'
 import { afterEach, describe, expect, test } from 'vitest'
-import { DroverError } from '../src/domain/errors.ts'
-import { createServer, type ServerOptions } from '../src/server.ts'
-import { silentLog } from './database.ts'
+import { DroverError } from '../../src/domain/errors.ts'
+import { createServer, type ServerOptions } from '../../src/server/server.ts'
+import { silentLog } from '../database.ts'
 
 const servers: { close(): Promise<unknown> }[] = []
 afterEach(async () => {

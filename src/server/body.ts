@@ -2,8 +2,8 @@
  * How the body of a client's request is read: UTF-8 and JSON or a clean refusal. It judges no member; that is the schema's part.
  */
 import type { FastifyInstance } from 'fastify'
-import { parseJson } from './contract/reading.ts'
-import { DroverError } from './domain/errors.ts'
+import { parseJson } from '../contract/reading.ts'
+import { DroverError } from '../domain/errors.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 

@@ -1,6 +1,6 @@
 /** What a process is: where it listens, which roles it has, where its data lies and what it logs. */
-import { row } from './config-row.ts'
-import { listOf, oneOf, type Parser, port, text, trueOrFalse, url, wholeNumber } from './config-values.ts'
+import { row } from './row.ts'
+import { listOf, oneOf, type Parser, port, text, trueOrFalse, url, wholeNumber } from './values.ts'
 
 /** What a process does of the whole: serve clients, serve devices, move the work. */
 export const roles = ['north', 'south', 'engine'] as const

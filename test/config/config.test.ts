@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ConfigError, configurationTable, configurationWarnings, readConfig, unknownVariables } from '../src/config.ts'
+import {
+  ConfigError,
+  configurationTable,
+  configurationWarnings,
+  readConfig,
+  unknownVariables,
+} from '../../src/config/config.ts'
 
 const page = path.resolve('docs/reference/configuration.md')
 

@@ -1,7 +1,8 @@
 /** What an operator may set of the way to devices over HTTP, and from those that ask for work. */
-import { row } from './config-row.ts'
-import { deviceUrlTemplate, listOf, longestMs, type Parser, wholeNumber } from './config-values.ts'
-import { isRefusable } from './connectors/address-guard.ts'
+
+import { isRefusable } from '../connectors/address-guard.ts'
+import { row } from './row.ts'
+import { deviceUrlTemplate, listOf, longestMs, type Parser, wholeNumber } from './values.ts'
 
 const hostOrNetwork: Parser<string> = value => {
   if (!isRefusable(value)) {

@@ -1,13 +1,13 @@
 /** What jobs ask of operation types: whether there is one, who may run it, and on what. Decides nothing. */
-import { mayExecute } from './domain/caller.ts'
-import { modelNames } from './domain/operation-type.ts'
-import type { ExecutableType } from './engine/job-judging.ts'
-import { judgeParameters } from './engine/parameter-judge.ts'
-import { decidingProfile } from './engine/task-occurrences.ts'
-import type { Queryable } from './store/database.ts'
-import type { StoredJob } from './store/jobs.ts'
-import { readOperationType } from './store/operation-types.ts'
-import { currentProfile, readTaskOfJob } from './store/tasks.ts'
+import { mayExecute } from '../domain/caller.ts'
+import { modelNames } from '../domain/operation-type.ts'
+import type { ExecutableType } from '../engine/job-judging.ts'
+import { judgeParameters } from '../engine/parameter-judge.ts'
+import { decidingProfile } from '../engine/task-occurrences.ts'
+import type { Queryable } from '../store/database.ts'
+import type { StoredJob } from '../store/jobs.ts'
+import { readOperationType } from '../store/operation-types.ts'
+import { currentProfile, readTaskOfJob } from '../store/tasks.ts'
 
 /** A type of an organization as jobs and tasks need it; undefined where it has none of this name. */
 export async function findType(db: Queryable, organization: number, name: string): Promise<ExecutableType | undefined> {

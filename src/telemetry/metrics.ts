@@ -3,10 +3,10 @@
  */
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { DeliveryChannel } from './domain/delivery.ts'
-import type { EngineObserver } from './engine/observer.ts'
-import type { Happening } from './engine/operation-draft.ts'
-import { SOUTH_REFUSALS, type SouthRefusal } from './south/parts.ts'
+import type { DeliveryChannel } from '../domain/delivery.ts'
+import type { EngineObserver } from '../engine/observer.ts'
+import type { Happening } from '../engine/operation-draft.ts'
+import { SOUTH_REFUSALS, type SouthRefusal } from '../south/parts.ts'
 
 export interface Metrics {
   readonly registry: Registry

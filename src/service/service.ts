@@ -6,40 +6,40 @@ import { hostname } from 'node:os'
 import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { Config } from './config.ts'
-import { addressRules } from './connectors/address-guard.ts'
-import { functionConnector } from './connectors/function.ts'
-import { functionPool } from './connectors/function-pool.ts'
-import { httpConnector } from './connectors/http.ts'
-import { httpHosts } from './connectors/http-hosts.ts'
-import { serveConsole } from './console-files.ts'
-import { numberSource } from './domain/identity.ts'
-import { databaseClock } from './engine/clock.ts'
-import { createConnectorFunctions } from './engine/connector-functions.ts'
-import { createDeviceAccess } from './engine/device-access.ts'
-import { createDeviceNames } from './engine/device-names.ts'
-import { createEngine } from './engine/engine.ts'
-import { type FirstCredentials, firstStart } from './engine/first-start.ts'
-import { readyMonths } from './engine/housekeeper.ts'
-import { createPasswords } from './engine/passwords.ts'
-import { createSeal, serviceSecret } from './engine/secret.ts'
-import { createMetrics, type Metrics, openMetricsPort, serveMetrics } from './metrics.ts'
-import { registerNorth } from './north/north.ts'
-import { describeInterface } from './openapi.ts'
-import { createServer } from './server.ts'
-import { openDeliveries } from './service-deliveries.ts'
-import { northParts, type Shared, southOf } from './service-doors.ts'
-import { openLive } from './service-live.ts'
-import { createMqtt } from './service-mqtt.ts'
-import { applicabilityOf } from './service-types.ts'
-import { south } from './south/south.ts'
-import { holdDataFolder } from './store/data-folder.ts'
-import { type Database, openDatabase } from './store/database.ts'
-import { startEmbeddedPostgres } from './store/embedded-postgres.ts'
-import { compileEntityFilter } from './store/entity-filter.ts'
-import { migrate } from './store/migrate.ts'
-import { forgetCalls } from './store/presence.ts'
-import type { Tracing, TracingOptions } from './tracing.ts'
+import type { Config } from '../config/config.ts'
+import { addressRules } from '../connectors/address-guard.ts'
+import { functionConnector } from '../connectors/function.ts'
+import { functionPool } from '../connectors/function-pool.ts'
+import { httpConnector } from '../connectors/http.ts'
+import { httpHosts } from '../connectors/http-hosts.ts'
+import { numberSource } from '../domain/identity.ts'
+import { databaseClock } from '../engine/clock.ts'
+import { createConnectorFunctions } from '../engine/connector-functions.ts'
+import { createDeviceAccess } from '../engine/device-access.ts'
+import { createDeviceNames } from '../engine/device-names.ts'
+import { createEngine } from '../engine/engine.ts'
+import { type FirstCredentials, firstStart } from '../engine/first-start.ts'
+import { readyMonths } from '../engine/housekeeper.ts'
+import { createPasswords } from '../engine/passwords.ts'
+import { createSeal, serviceSecret } from '../engine/secret.ts'
+import { registerNorth } from '../north/north.ts'
+import { serveConsole } from '../server/console-files.ts'
+import { describeInterface } from '../server/openapi.ts'
+import { createServer } from '../server/server.ts'
+import { south } from '../south/south.ts'
+import { holdDataFolder } from '../store/data-folder.ts'
+import { type Database, openDatabase } from '../store/database.ts'
+import { startEmbeddedPostgres } from '../store/embedded-postgres.ts'
+import { compileEntityFilter } from '../store/entity-filter.ts'
+import { migrate } from '../store/migrate.ts'
+import { forgetCalls } from '../store/presence.ts'
+import { createMetrics, type Metrics, openMetricsPort, serveMetrics } from '../telemetry/metrics.ts'
+import type { Tracing, TracingOptions } from '../telemetry/tracing.ts'
+import { openDeliveries } from './deliveries.ts'
+import { northParts, type Shared, southOf } from './doors.ts'
+import { openLive } from './live.ts'
+import { createMqtt } from './mqtt.ts'
+import { applicabilityOf } from './types.ts'
 
 export interface ServiceOptions {
   readonly config: Config
@@ -64,7 +64,7 @@ export interface Service {
 
 const STOP_GRACE_MS = 5_000
 /** Where the build leaves the console, seen from the sources and from what is compiled beside them. */
-const CONSOLE_FOLDER = path.resolve(import.meta.dirname, '../dist/console')
+const CONSOLE_FOLDER = path.resolve(import.meta.dirname, '../../dist/console')
 const DAY_MS = 86_400_000
 
 /** Starts a service. Fails with a clear word, having stopped what it had started. */
@@ -232,7 +232,7 @@ async function openTracing(
   parts: Omit<TracingOptions, 'url' | 'ratio' | 'operationsMax'>,
 ): Promise<Tracing | null> {
   if (otlpUrl === null) return null
-  const { createTracing } = await import('./tracing.ts')
+  const { createTracing } = await import('../telemetry/tracing.ts')
   return createTracing({ ...parts, url: otlpUrl, ratio: traceRatio, operationsMax: traceOperationsMax })
 }
 

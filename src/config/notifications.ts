@@ -1,5 +1,5 @@
 /** What an operator may set of notifications: callbacks, mail and SNMP traps. */
-import { row } from './config-row.ts'
+import { row } from './row.ts'
 import {
   email,
   engineId,
@@ -11,7 +11,7 @@ import {
   textOfAtLeast,
   trueOrFalse,
   url,
-} from './config-values.ts'
+} from './values.ts'
 
 export const notificationVariables = {
   callbackAllowLoopback: row(

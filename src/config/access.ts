@@ -1,6 +1,6 @@
 /** What an operator may set of access: what the first start makes, secrets, tokens and keys. */
-import { row } from './config-row.ts'
-import { email, longestMs, text, textOfAtLeast, trueOrFalse, wholeNumber } from './config-values.ts'
+import { row } from './row.ts'
+import { email, longestMs, text, textOfAtLeast, trueOrFalse, wholeNumber } from './values.ts'
 
 export const accessVariables = {
   organization: row('DROVER_ORGANIZATION', 'drover', textOfAtLeast(1), 'Organization made at the first start.'),

@@ -4,8 +4,8 @@
  */
 import fastifySwagger, { type SwaggerTransform } from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
-import './north/authentication.ts'
-import about from '../package.json' with { type: 'json' }
+import '../north/authentication.ts'
+import about from '../../package.json' with { type: 'json' }
 import { exampleOf, withExamples } from './openapi-examples.ts'
 import { openapiPage, PAGE_POLICY } from './openapi-page.ts'
 

@@ -1,5 +1,5 @@
 /** One variable that an operator may set: its name, its default, what it means and how it is read. */
-import type { Parser } from './config-values.ts'
+import type { Parser } from './values.ts'
 
 export interface Variable<T, Default extends string | null> {
   readonly name: string

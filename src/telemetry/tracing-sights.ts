@@ -3,8 +3,8 @@
  * task made begins one of its own when something is first seen of its run. It refuses to hold anybody up: what is too much is not shown.
  */
 import type { Logger } from 'pino'
-import type { Database } from './store/database.ts'
-import { beginJobTraces, type JobTrace, readJobTraces } from './store/job-traces.ts'
+import type { Database } from '../store/database.ts'
+import { beginJobTraces, type JobTrace, readJobTraces } from '../store/job-traces.ts'
 
 /** A job with a trace to go on with. */
 export type TracedJob = JobTrace & { readonly trace: string }

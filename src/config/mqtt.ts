@@ -1,6 +1,6 @@
 /** What an operator may set of MQTT: the embedded broker, or a connection to another. */
-import { row } from './config-row.ts'
-import { port, text, url } from './config-values.ts'
+import { row } from './row.ts'
+import { port, text, url } from './values.ts'
 
 export const mqttVariables = {
   mqttPort: row('DROVER_MQTT_PORT', '1883', port, 'Port of the embedded MQTT broker; 0 takes a free one.'),
