@@ -18,8 +18,8 @@ const walls: Record<string, { folders: string[]; files?: string[] }> = {
   cli: { folders: ['contract'] },
   simulator: { folders: ['contract'] },
   config: { folders: ['domain', 'connectors'] },
-  server: { folders: ['domain', 'contract', 'store'] },
-  telemetry: { folders: ['domain', 'store', 'engine', 'south'] },
+  server: { folders: ['domain', 'contract', 'store', 'north'] },
+  telemetry: { folders: ['domain', 'store', 'engine', 'north', 'south'] },
   service: {
     folders: [
       ...['domain', 'contract', 'store', 'engine', 'connectors', 'north', 'south'],
