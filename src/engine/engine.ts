@@ -83,6 +83,7 @@ const HOUSE_POLL_MS = 60_000
 const JOBS = 'jobs'
 const OPERATIONS = 'operations'
 const OF_JOBS = ['job-keeper', 'target-resolver', 'operation-canceller', 'task-keeper']
+const LARGE_JOB_KEEPER = 'large-job-keeper'
 const OF_OPERATIONS = ['operation-dispatcher', 'counter-folder', 'deadline-keeper']
 /** What fits into one notification. */
 const DEVICES_PER_WAKE = 400
@@ -219,10 +220,16 @@ export function createEngine(parts: EngineParts): Engine {
   )
   add('counter-folder', createCounterFolding(database, settling, wake), { restMs: FOLD_REST_MS })
   add('target-resolver', createTargetResolving({ ...parts, onCommit: wake }))
-  add(
-    'job-keeper',
-    createJobKeeping({ database, notices: parts.notices, settling, onCommit: wake, isMissed: isMissedByTask }),
-  )
+  const keeping = createJobKeeping({
+    database,
+    notices: parts.notices,
+    settling,
+    onCommit: wake,
+    onLarge: () => wakeLoops([LARGE_JOB_KEEPER]),
+    isMissed: isMissedByTask,
+  })
+  add('job-keeper', keeping.keep)
+  add(LARGE_JOB_KEEPER, keeping.keepLarge)
   add('housekeeper', createHousekeeping(database, parts), { pollMs: HOUSE_POLL_MS })
   add('task-keeper', createTaskKeeping(database, parts.nextNumber, wake), { pollMs: TASK_POLL_MS })
   add('operation-canceller', createOperationCancelling(database, settling, wake))

@@ -1,11 +1,11 @@
 /**
- * Starts, stops and opens jobs when their time has come. Refuses to launch operations and to cancel them: it opens and closes jobs, and
- * others do the rest.
+ * Starts, stops and opens jobs when their time has come; what takes long, because there is much to place or to wake, is kept apart from
+ * the rest, which does not wait for it. Refuses to launch operations and to cancel them: it opens and closes jobs, and others do the rest.
  */
 import type { Database, Transaction } from '../store/database.ts'
-import { lockFreeJobs, type StoredJob, updateJob } from '../store/jobs.ts'
+import { lockFreeJobs, readCounters, readStoredJob, type StoredJob, updateJob } from '../store/jobs.ts'
 import { dueJobs, nextJobDueAt, spreadingJobs } from '../store/jobs-due.ts'
-import { lockRanked, type Ranked, rankAhead } from './job-ranking.ts'
+import { LARGE_FROM, lockRanked, type Ranked, rankAhead } from './job-ranking.ts'
 import type { JobNotices, JobSettling } from './job-settling.ts'
 import { beginCancel, spreadOverdue, start } from './job-transitions.ts'
 import { wakeJob } from './job-waking.ts'
@@ -20,19 +20,40 @@ export interface JobKeeperParts {
   readonly notices: JobNotices
   readonly settling: JobSettling
   readonly onCommit: () => void
+  /** something is there for `keepLarge` */
+  readonly onLarge: () => void
   /** whether the occurrence of a task's waiting job was missed for too long: then it is not started but moved on */
   readonly isMissed: (tx: Transaction, job: StoredJob, now: Date) => Promise<boolean>
 }
 
-/** One turn: every job whose start, stop or next opening has come, each in a transaction of its own; answers when the next is due. */
-export function createJobKeeping(parts: JobKeeperParts): (now: Date, signal: AbortSignal) => Promise<Date | null> {
-  const { database, notices, settling, onCommit, isMissed } = parts
+/** Two loops: each answers when it is due next. */
+export interface JobKeeping {
+  /** One turn: every job whose start, stop or next opening has come, each in a transaction of its own; large ones are left to the other. */
+  readonly keep: (now: Date, signal: AbortSignal) => Promise<Date | null>
+  /** One turn: the large job that was left longest ago. */
+  readonly keepLarge: (now: Date) => Promise<Date | null>
+}
+
+export function createJobKeeping(parts: JobKeeperParts): JobKeeping {
+  const { database, notices, settling, onCommit, onLarge, isMissed } = parts
+  /** Left by `keep`, in order. Nothing is lost with them: they are due, and found again. */
+  const large = new Set<bigint>()
 
   const isLeft = async (tx: Transaction, job: StoredJob, now: Date) =>
     !job.startAt ||
     job.startAt > now ||
     job.unresolved.length > 0 ||
     (job.task !== null && (await isMissed(tx, job, now)))
+
+  /** Whether there is much to place at the start of a job, or to wake at its opening. A stop is quick, and goes first. */
+  async function takesLong(tx: Transaction, job: StoredJob, now: Date): Promise<boolean> {
+    const starts = job.status === 'SCHEDULED' && !(await isLeft(tx, job, now))
+    const stops = job.stopAt !== null && job.stopAt <= now
+    const opens = job.status === 'IN_PROGRESS' && !stops && job.wakeAt !== null && job.wakeAt <= now
+    if (!starts && !opens) return false
+    const { scheduled, waiting_for_connection } = (await readCounters(tx, [job.job])).get(job.job)!
+    return (starts ? scheduled : waiting_for_connection) > LARGE_FROM
+  }
 
   /** Moves a job; answers whether there is something new for others, or left to do. */
   async function move(tx: Transaction, number: bigint, ranked: Ranked | undefined, now: Date): Promise<boolean> {
@@ -57,17 +78,40 @@ export function createJobKeeping(parts: JobKeeperParts): (now: Date, signal: Abo
     return moved
   }
 
-  return async (now, signal) => {
-    const due = await dueJobs(database, now, JOBS_PER_TURN)
-    await oneByOne(due, signal, async job => {
-      const ranked = await rankAhead(database, job, (tx, stored) => isLeft(tx, stored, now), START_MS)
-      // Another node is at it.
-      if (ranked === null) return
-      const moved = await database.transaction(tx => move(tx, job, ranked, now), { statementTimeoutMs: START_MS })
-      if (moved) onCommit()
-    })
-    // What was due and is in other hands is looked at again once they have moved it.
-    return due.length >= JOBS_PER_TURN ? now : await nextJobDueAt(database, now)
+  /** Moves a job unless that takes long; answers what it did. */
+  async function moveUnlessLarge(tx: Transaction, number: bigint, now: Date): Promise<'large' | 'moved' | 'stayed'> {
+    const standing = await readStoredJob(tx, number)
+    if (standing && (await takesLong(tx, standing, now))) return 'large'
+    return (await move(tx, number, undefined, now)) ? 'moved' : 'stayed'
+  }
+
+  return {
+    async keep(now, signal) {
+      const due = await dueJobs(database, now, { limit: JOBS_PER_TURN, except: [...large] })
+      await oneByOne(due, signal, async job => {
+        const did = await database.transaction(tx => moveUnlessLarge(tx, job, now), { statementTimeoutMs: START_MS })
+        if (did === 'moved') onCommit()
+        if (did !== 'large') return
+        large.add(job)
+        onLarge()
+      })
+      // What was due and is in other hands is looked at again once they have moved it.
+      return due.length >= JOBS_PER_TURN ? now : await nextJobDueAt(database, now)
+    },
+    async keepLarge(now) {
+      const [job] = large
+      if (job === undefined) return null
+      try {
+        const ranked = await rankAhead(database, job, (tx, stored) => isLeft(tx, stored, now), START_MS)
+        // Another node is at it.
+        if (ranked === null) return now
+        const moved = await database.transaction(tx => move(tx, job, ranked, now), { statementTimeoutMs: START_MS })
+        if (moved) onCommit()
+      } finally {
+        large.delete(job)
+      }
+      return now
+    },
   }
 }
 

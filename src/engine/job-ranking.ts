@@ -9,8 +9,8 @@ import { lockFreeJobs, readCounters, readStoredJob, type StoredJob } from '../st
 import { tryRanking } from '../store/targets.ts'
 import { rank } from './job-transitions.ts'
 
-/** Operations from which on a job is ranked ahead. */
-export const RANKED_AHEAD_FROM = 10_000
+/** Operations from which on a job is large: it is ranked ahead, and moved where no other waits for it. */
+export const LARGE_FROM = 10_000
 
 /** What was ranked: the activation that it holds for, and how many places there are. */
 export interface Ranked {
@@ -30,7 +30,7 @@ export async function rankAhead(
       const job = await readStoredJob(tx, number)
       if (job?.status !== 'SCHEDULED' || job.activatedAt === null) return undefined
       const count = (await readCounters(tx, [number])).get(number)!.scheduled
-      if (count <= RANKED_AHEAD_FROM || (await isLeft(tx, job))) return undefined
+      if (count <= LARGE_FROM || (await isLeft(tx, job))) return undefined
       if (!(await tryRanking(tx, number))) return null
       // Whoever was at it before may have started it.
       const ranked = await readStoredJob(tx, number)

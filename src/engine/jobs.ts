@@ -19,7 +19,7 @@ import {
   updateJob,
 } from '../store/jobs.ts'
 import { createJobJudging, type ExecutableType, type JobJudgingParts } from './job-judging.ts'
-import { RANKED_AHEAD_FROM } from './job-ranking.ts'
+import { LARGE_FROM } from './job-ranking.ts'
 import type { JobNotices, JobSettling } from './job-settling.ts'
 import { addListed, removeTargets, unresolvedOf } from './job-targets.ts'
 import { activate, beginCancel, decideOrRefuse, judgeStop, pause, resume, start } from './job-transitions.ts'
@@ -175,7 +175,7 @@ export function createJobs(parts: JobsParts): Jobs {
     if (open === 0 && job.unresolved.length === 0) throw new DroverError('noTarget', refusalContext(job))
     activate(job, at)
     // The keeper starts what takes longer than a request may.
-    const atOnce = job.unresolved.length === 0 && job.startAt! <= at && open <= RANKED_AHEAD_FROM
+    const atOnce = job.unresolved.length === 0 && job.startAt! <= at && open <= LARGE_FROM
     if (atOnce) await start(tx, job, parts.notices, at)
     else await updateJob(tx, job)
   }

@@ -9,7 +9,7 @@ import { decide, OPEN_STATUSES, type OperationEvent, phaseOf } from '../domain/o
 import { clearReadyChunk } from '../store/claims.ts'
 import { CounterDeltas, writeDeltas } from '../store/counters.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import { cancellingJobs } from '../store/jobs-due.ts'
+import { type CancellingJob, cancellingJobs } from '../store/jobs-due.ts'
 import {
   endOperationsOfEntities,
   endOperationsOfJob,
@@ -80,66 +80,60 @@ function massEventOf(status: JobStatus): MassEvent {
   return status === 'CANCELLING_BY_ENGINE' ? 'stopReached' : 'userCancel'
 }
 
-/** What is still to be gone through of a job, on one of the connections that do it side by side. */
-interface Stretch {
-  readonly job: bigint
-  readonly status: JobStatus
-  readonly lane: number
-  readonly from: number
-  readonly to: number
-}
-
 /** Halves of a job are cancelled side by side: that is as fast as two cores are. */
 const LANES = [0, 1]
 const LANE_PARTITIONS = PARTITIONS / LANES.length
 
-function stretchesOf({ job, status }: Pick<Stretch, 'job' | 'status'>): Stretch[] {
-  return LANES.map(lane => {
-    const from = lane * LANE_PARTITIONS
-    return { job, status, lane, from, to: from + LANE_PARTITIONS - 1 }
-  })
-}
-
-/** One turn: a chunk of each half of every job being cancelled, round after round until nothing is open or the signal aborts. */
+/**
+ * One turn: a chunk of each half of every job being cancelled, so that none waits for the whole of a large one; answers `now` until
+ * nothing is open. Where very many are being cancelled, turns go round.
+ */
 export function createOperationCancelling(
   database: Database,
   settling: JobSettling,
   onCommit: () => void,
 ): (now: Date, signal: AbortSignal) => Promise<Date | null> {
-  async function settle({ job, status }: Stretch, now: Date): Promise<Stretch[]> {
-    if (await hasOpenOperations(database, job)) return stretchesOf({ job, status })
+  let after = 0n
+  /** By lane and job, the partition to go on from: what is gone before it need not be passed again. */
+  const reached = LANES.map(() => new Map<bigint, number>())
+
+  /** Answers whether there may be more in this lane. */
+  async function cancelNext({ job, status }: CancellingJob, lane: number, now: Date): Promise<boolean> {
+    const first = lane * LANE_PARTITIONS
+    const stretch = { from: reached[lane]!.get(job) ?? first, to: first + LANE_PARTITIONS - 1 }
+    const chunk = await database.transaction(tx => cancelChunk(tx, job, massEventOf(status), now, stretch), {
+      byKey: true,
+    })
+    reached[lane]!.set(job, chunk.next)
+    // Whatever ends the job would otherwise do all of it at once. Its gate is closed: nothing claims these any more.
+    await clearReadyChunk(database, job, CHUNK)
+    onCommit()
+    return chunk.ended === CHUNK
+  }
+
+  /** Ends a job that was gone through to its end; answers whether something of it was left open, and it is to be gone through again. */
+  async function settle(job: bigint, now: Date): Promise<boolean> {
+    for (const lane of reached) lane.delete(job)
+    if (await hasOpenOperations(database, job)) return true
     await database.transaction(tx => settling.settle(tx, [job], now))
     onCommit()
-    return []
+    return false
   }
 
   return async (now, signal) => {
-    const jobs = await cancellingJobs(database, JOBS_PER_TURN)
-    let round = jobs.flatMap(stretchesOf)
-    while (round.length > 0 && !signal.aborted) {
-      const further: Stretch[] = []
-      const over = new Map<bigint, Stretch>()
-      const end = async (stretch: Stretch) => {
-        const { job, status, from, to } = stretch
-        const chunk = await database.transaction(tx => cancelChunk(tx, job, massEventOf(status), now, { from, to }), {
-          byKey: true,
-        })
-        // Whatever ends the job would otherwise do all of it at once. Its gate is closed: nothing claims these any more.
-        await clearReadyChunk(database, job, CHUNK)
-        onCommit()
-        if (chunk.ended === CHUNK) further.push({ ...stretch, from: chunk.next })
-        else over.set(job, stretch)
-      }
-      const lanes = LANES.map(lane => round.filter(stretch => stretch.lane === lane))
-      throwFirst(await Promise.allSettled(lanes.map(stretches => oneByOne(stretches, signal, end))))
-      const goingOn = new Set(further.map(({ job }) => job))
-      const ended = [...over.values()].filter(({ job }) => !goingOn.has(job))
-      await oneByOne(ended, signal, async stretch => {
-        further.push(...(await settle(stretch, now)))
+    const jobs = await cancellingJobs(database, after, JOBS_PER_TURN)
+    const more = new Set<bigint>()
+    const inLane = (lane: number) =>
+      oneByOne(jobs, signal, async each => {
+        if (await cancelNext(each, lane, now)) more.add(each.job)
       })
-      round = further
-    }
-    return jobs.length === JOBS_PER_TURN ? now : null
+    throwFirst(await Promise.allSettled(LANES.map(inLane)))
+    const over = jobs.filter(({ job }) => !more.has(job))
+    await oneByOne(over, signal, async ({ job }) => {
+      if (await settle(job, now)) more.add(job)
+    })
+    after = jobs.length === JOBS_PER_TURN ? jobs.at(-1)!.job : 0n
+    return more.size > 0 || after > 0n ? now : null
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * Resolves tags and filters into operations, a stretch of partitions in a transaction: whoever wants the job meanwhile, to cancel it
- * above all, gets it between two of them. A target that cannot be resolved is given up. Refuses to start anything.
+ * above all, gets it between two of them, and a job that is new has its first before a large one goes on. A target that cannot be
+ * resolved is given up. Refuses to start anything.
  */
 import { DroverError, ERRORS } from '../domain/errors.ts'
 import { addRefusals } from '../domain/target.ts'
@@ -19,6 +20,8 @@ export interface TargetResolverParts {
   readonly onCommit: () => void
   /** entities of an organization from which on its fleet is gone through in stretches */
   readonly largeFrom?: number
+  /** operations that a job is given before others have their turn; what adds fewer goes on with its next stretch */
+  readonly atATime?: number
 }
 
 const JOBS_PER_TURN = 20
@@ -26,38 +29,52 @@ const LAST_PARTITION = 255
 /** Partitions of a large fleet that are gone through at a time: a sixteenth of it. */
 const STRETCH = 16
 const LARGE_FROM = 100_000
+const AT_A_TIME = 10_000
 /** One stretch may still be large. */
 const RESOLVE_MS = 600_000
 /** After so many failures a target counts as one that cannot be resolved. */
 const FAILURES_MAX = 3
 
-/** One turn: resolves what waits to be resolved; answers when the job of a task will. */
+/** What became of a stretch: the operations that it added, and whether more of the job is to be resolved. */
+interface Stretch {
+  readonly added: number
+  readonly more: boolean
+}
+
+/**
+ * One turn: begins with what is new, then goes on with one of those that are resolved in part, which take turns; answers `now` while
+ * there is more, else when the job of a task will be resolved.
+ */
 export function createTargetResolving(
   parts: TargetResolverParts,
 ): (now: Date, signal: AbortSignal) => Promise<Date | null> {
-  const { database, applicabilityOf, compile, onCommit, largeFrom = LARGE_FROM } = parts
+  const { database, applicabilityOf, compile, onCommit, largeFrom = LARGE_FROM, atATime = AT_A_TIME } = parts
+  /** Jobs that are resolved in part, the one that has waited longest first. Whoever does not know of them takes them for new. */
+  const halfway: bigint[] = []
 
-  /** Resolves the next stretch of a job; answers whether there is more. */
-  async function resolveStretch(tx: Transaction, number: bigint): Promise<boolean> {
+  /** Resolves the next stretch of a job. */
+  async function resolveStretch(tx: Transaction, number: bigint): Promise<Stretch> {
     const [job] = await lockFreeJobs(tx, [number])
     const [part, ...further] = job?.unresolved ?? []
     // It was cancelled, or somebody else is at it.
-    if (!job || part === undefined) return false
+    if (!job || part === undefined) return { added: 0, more: false }
     const applicable = (await applicabilityOf(tx, job)) ?? { resourceTypes: [], models: [] }
-    const rest = 'listed' in part ? undefined : await resolvePart(tx, job, part, applicable)
-    if ('listed' in part) await addListed(tx, job, part.listed, applicable)
+    const { added, rest } =
+      'listed' in part
+        ? { added: await addListed(tx, job, part.listed, applicable), rest: undefined }
+        : await resolvePart(tx, job, part, applicable)
     job.unresolved = rest === undefined ? further : [rest, ...further]
     await updateJob(tx, job)
-    return job.unresolved.length > 0
+    return { added, more: job.unresolved.length > 0 }
   }
 
-  /** Adds what a part selects in its next partitions; answers what is left of it. */
+  /** Adds what a part selects in its next partitions; answers how many, and what is left of it. */
   async function resolvePart(
     tx: Transaction,
     job: StoredJob,
     part: Exclude<UnresolvedTarget, { listed: unknown }>,
     applicable: Applicability,
-  ): Promise<UnresolvedTarget | undefined> {
+  ): Promise<{ added: number; rest: UnresolvedTarget | undefined }> {
     const from = part.fromPartition ?? 0
     const isLarge = (await countEntities(tx, job.organization, largeFrom)) === largeFrom
     const to = isLarge ? Math.min(from + STRETCH - 1, LAST_PARTITION) : LAST_PARTITION
@@ -69,7 +86,7 @@ export function createTargetResolving(
       job.refused = addRefusals(job.refused, { notAllowed: { ids: resolved.refused, count: resolved.refusedCount } })
     }
     await countScheduled(tx, job.job, resolved.added)
-    return to < LAST_PARTITION ? { ...part, fromPartition: to + 1 } : undefined
+    return { added: resolved.added, rest: to < LAST_PARTITION ? { ...part, fromPartition: to + 1 } : undefined }
   }
 
   async function noteFailure(tx: Transaction, number: bigint, error: unknown): Promise<void> {
@@ -81,21 +98,29 @@ export function createTargetResolving(
     await updateJob(tx, job)
   }
 
-  return async (now, signal) => {
-    const jobs = await unresolvedJobs(database, now, { failuresMax: FAILURES_MAX, limit: JOBS_PER_TURN })
-    await oneByOne(jobs, signal, async job => {
-      try {
-        let more = true
-        while (more && !signal.aborted) {
-          more = await database.transaction(tx => resolveStretch(tx, job), { statementTimeoutMs: RESOLVE_MS })
-        }
-      } catch (error) {
-        if (!isFaultOfTarget(error)) throw error
-        await database.transaction(tx => noteFailure(tx, job, error), { statementTimeoutMs: RESOLVE_MS })
+  /** Gives a job its turn; where there is more of it afterwards, it waits for the next one. */
+  async function resolve(number: bigint, signal: AbortSignal): Promise<void> {
+    let left = atATime
+    let more = true
+    try {
+      while (more && left > 0 && !signal.aborted) {
+        const stretch = await database.transaction(tx => resolveStretch(tx, number), { statementTimeoutMs: RESOLVE_MS })
+        left -= stretch.added
+        more = stretch.more
       }
-      onCommit()
-    })
-    return jobs.length >= JOBS_PER_TURN ? now : await nextUnresolvedAt(database, now)
+      if (more) halfway.push(number)
+    } catch (error) {
+      if (!isFaultOfTarget(error)) throw error
+      await database.transaction(tx => noteFailure(tx, number, error), { statementTimeoutMs: RESOLVE_MS })
+    }
+    onCommit()
+  }
+
+  return async (now, signal) => {
+    const asked = { failuresMax: FAILURES_MAX, limit: JOBS_PER_TURN, except: halfway }
+    const fresh = await unresolvedJobs(database, now, asked)
+    await oneByOne([...fresh, ...halfway.splice(0, 1)], signal, job => resolve(job, signal))
+    return halfway.length > 0 || fresh.length >= JOBS_PER_TURN ? now : await nextUnresolvedAt(database, now)
   }
 }
 

@@ -7,24 +7,30 @@ import { exactCountersSql } from './counters.ts'
 import type { Queryable } from './database.ts'
 import { statement } from './statement.ts'
 
-const due = statement<{ job: bigint }, [Date, number]>(
+const due = statement<{ job: bigint }, [Date, number, bigint[]]>(
   'jobs_due',
   `with starting as (
-     select job from job where status = 'SCHEDULED' and unresolved = '[]' and start_at <= $1
+     select job from job where status = 'SCHEDULED' and unresolved = '[]' and start_at <= $1 and job <> all($3::bigint[])
       order by start_at, job limit $2 for no key update skip locked
    ), stopping as (
-     select job from job where status in ('IN_PROGRESS', 'PAUSED') and stop_at <= $1
+     select job from job where status in ('IN_PROGRESS', 'PAUSED') and stop_at <= $1 and job <> all($3::bigint[])
       order by stop_at, job limit $2 for no key update skip locked
    ), opening as (
-     select job from job where status = 'IN_PROGRESS' and wake_at <= $1
+     select job from job where status = 'IN_PROGRESS' and wake_at <= $1 and job <> all($3::bigint[])
       order by wake_at, job limit $2 for no key update skip locked
    )
    select job from starting union select job from stopping union select job from opening order by job`,
 )
 
+/** How much is asked for at a time, and what is in hand already, which hides nothing behind it. */
+export interface Asked {
+  readonly limit: number
+  readonly except: readonly bigint[]
+}
+
 /** Jobs whose start, stop or next opening has come, at most `limit` of each kind; those that somebody holds now are left to him. */
-export async function dueJobs(db: Queryable, now: Date, limit: number): Promise<bigint[]> {
-  return (await db.run(due, [now, limit])).map(row => row.job)
+export async function dueJobs(db: Queryable, now: Date, { limit, except }: Asked): Promise<bigint[]> {
+  return (await db.run(due, [now, limit, [...except]])).map(row => row.job)
 }
 
 const nextDue = statement<{ dueAt: Date | null }, [Date]>(
@@ -39,15 +45,17 @@ export async function nextJobDueAt(db: Queryable, now: Date): Promise<Date | nul
   return (await db.run(nextDue, [now]))[0]?.dueAt ?? null
 }
 
-const unresolved = statement<{ job: bigint }, [Date, number, number]>(
+const unresolved = statement<{ job: bigint }, [Date, number, number, bigint[]]>(
   'jobs_unresolved',
   `with asked as (
      select job from job
       where status in ('IDLE', 'SCHEDULED') and unresolved <> '[]' and task is null and resolve_failures < $2
+        and job <> all($4::bigint[])
       order by resolve_failures, job limit $3 for no key update skip locked
    ), starting as (
      select job from job
       where status = 'SCHEDULED' and unresolved <> '[]' and task is not null and start_at <= $1 and resolve_failures < $2
+        and job <> all($4::bigint[])
       order by start_at, job limit $3 for no key update skip locked
    )
    select job from asked union all select job from starting order by job`,
@@ -60,9 +68,9 @@ const unresolved = statement<{ job: bigint }, [Date, number, number]>(
 export async function unresolvedJobs(
   db: Queryable,
   now: Date,
-  { failuresMax, limit }: { readonly failuresMax: number; readonly limit: number },
+  { failuresMax, limit, except }: Asked & { readonly failuresMax: number },
 ): Promise<bigint[]> {
-  return (await db.run(unresolved, [now, failuresMax, limit])).map(row => row.job)
+  return (await db.run(unresolved, [now, failuresMax, limit, [...except]])).map(row => row.job)
 }
 
 const nextUnresolved = statement<{ dueAt: Date | null }, [Date]>(
@@ -86,14 +94,21 @@ export async function spreadingJobs(db: Queryable, after: bigint, limit: number)
   return (await db.run(spreading, [after, limit])).map(row => row.job)
 }
 
-const cancelling = statement<{ job: bigint; status: JobStatus }, [number]>(
+/** A job whose operations are still being cancelled, and in which status. */
+export interface CancellingJob {
+  job: bigint
+  status: JobStatus
+}
+
+const cancelling = statement<CancellingJob, [bigint, number]>(
   'jobs_cancelling',
-  `select job, status from job where status in ('CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE') order by job limit $1`,
+  `select job, status from job where status in ('CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE') and job > $1
+    order by job limit $2`,
 )
 
-/** Jobs whose operations are still being cancelled. */
-export function cancellingJobs(db: Queryable, limit: number): Promise<{ job: bigint; status: JobStatus }[]> {
-  return db.run(cancelling, [limit])
+/** Jobs that are being cancelled, after a job number, in job order. */
+export function cancellingJobs(db: Queryable, after: bigint, limit: number): Promise<CancellingJob[]> {
+  return db.run(cancelling, [after, limit])
 }
 
 const settled = statement<{ job: bigint; allSuccessful: boolean; total: number }, [bigint[]]>(

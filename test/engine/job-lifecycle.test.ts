@@ -4,7 +4,7 @@ import { FINAL_JOB_STATUSES, JOB_LIFECYCLE, type JobEvent, type JobStatus } from
 import { cancelChunk } from '../../src/engine/operation-canceller.ts'
 import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
-import { answered, MINUTE, SECOND, summaryOfJob } from './scenario.ts'
+import { answered, cancelOpen, MINUTE, SECOND, summaryOfJob } from './scenario.ts'
 import { createWorkbench, jobRequest } from './workbench.ts'
 
 const { database } = await testDatabase()
@@ -55,7 +55,7 @@ async function jobIn(status: JobStatus, event: JobEvent): Promise<bigint> {
     await database.query(sql`update job set stop_at = ${clock.now()} where job = ${job}`)
     await run('job-keeper')
   }
-  if (status === 'CANCELLED' || status === 'TIMEOUT_CANCELLED') await run('operation-canceller')
+  if (status === 'CANCELLED' || status === 'TIMEOUT_CANCELLED') await cancelOpen(bench)
   return job
 }
 
@@ -130,7 +130,7 @@ test.each(JOB_LIFECYCLE.map(row => [row.from, row.event, row] as const))('%s, %s
 /** The next row begins without this one. */
 async function leave(job: bigint): Promise<void> {
   if ((await summaryOfJob(bench, job)).finishedAt === null) await jobs.cancel(caller, job)
-  await run('operation-canceller')
+  await cancelOpen(bench)
 }
 
 afterAll(() => {

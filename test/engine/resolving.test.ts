@@ -26,6 +26,7 @@ async function stand(devices = 400) {
       compile: () => Promise.resolve(sql`true`),
       onCommit: () => {},
       largeFrom: 100,
+      atATime: Number.POSITIVE_INFINITY,
       ...parts,
     })(bench.clock.now(), signal)
   const counts = async () =>
@@ -169,14 +170,15 @@ describe('a job of more than ten thousand operations', () => {
     const { job } = await at.create(false)
     await at.resolve()
     expect(await summaryOfJob(at.bench, job)).toMatchObject({ status: 'IDLE', total: LARGE })
-    const keeper = at.bench.engine.loops.get('job-keeper')!
-    return { ...at, job, keep: () => keeper.runOnce(at.bench.clock.now()) }
+    const run = (loop: string) => at.bench.engine.loops.get(loop)!.runOnce(at.bench.clock.now())
+    return { ...at, job, find: () => run('job-keeper'), keep: () => run('large-job-keeper') }
   }
 
   test('is activated at once and started right after, every operation at a place of its own', async () => {
     await using at = await large()
     expect((await at.bench.jobs.change(at.bench.caller, at.job, { active: true })).status).toBe('SCHEDULED')
     expect(await at.counts()).toMatchObject({ ready: 0 })
+    await at.find()
     await at.keep()
     expect(await summaryOfJob(at.bench, at.job)).toMatchObject({ status: 'IN_PROGRESS', places: LARGE })
     const [row] = await at.database.query<{ places: number; highest: number; entities: number }>(sql`
@@ -188,6 +190,7 @@ describe('a job of more than ten thousand operations', () => {
   test('a cancel is answered while its places are being written, and they go with it', async () => {
     await using at = await large()
     await at.bench.jobs.change(at.bench.caller, at.job, { active: true })
+    await at.find()
     let answered: string | undefined
     beforeCommit(at.bench, async () => {
       answered = (await at.other.jobs.cancel(at.other.caller, at.job)).status
@@ -205,6 +208,7 @@ describe('a job of more than ten thousand operations', () => {
     const { jobs, caller } = at.bench
     await jobs.change(caller, at.job, { active: true })
     await at.bench.provision(['one-more'])
+    await at.find()
     beforeCommit(at.bench, async () => {
       await at.bench.clock.advanceBy(1)
       await at.other.jobs.change(caller, at.job, { active: false })
@@ -213,6 +217,7 @@ describe('a job of more than ten thousand operations', () => {
     })
     await at.keep()
     expect(await summaryOfJob(at.bench, at.job)).toMatchObject({ status: 'SCHEDULED' })
+    await at.find()
     await at.keep()
     expect(await summaryOfJob(at.bench, at.job)).toMatchObject({ status: 'IN_PROGRESS', places: LARGE + 1 })
     expect(await at.counts()).toEqual({ operations: LARGE + 1, ready: LARGE + 1 })

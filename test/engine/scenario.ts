@@ -108,3 +108,9 @@ export const silent: PretendDevice = (_, report) => report({ seen: 'sent' })
 
 /** The devices that were sent to, in order. */
 export const sentTo = ({ sent }: Workbench) => sent.map(request => request.device.deviceId)
+
+/** Runs the canceller until nothing is left to cancel: for what moves under a turn it comes again. */
+export async function cancelOpen({ engine, clock }: Workbench): Promise<void> {
+  const canceller = engine.loops.get('operation-canceller')!
+  while ((await canceller.runOnce(clock.now())) !== null);
+}

@@ -7,6 +7,7 @@ import { compileEntityFilter } from '../../src/store/entity-filter.ts'
 import { sql } from '../../src/store/statement.ts'
 import { readTask } from '../../src/store/tasks.ts'
 import { testDatabase } from '../database.ts'
+import { cancelOpen } from './scenario.ts'
 import { createWorkbench, jobRequest } from './workbench.ts'
 
 const { database } = await testDatabase()
@@ -83,11 +84,14 @@ const EVENTS: Record<TaskEvent, (id: string) => Promise<unknown>> = {
   change: id => tasks.change(caller, id, { name: 'changed' }),
   async cancel(id) {
     // Of a task being cancelled the last job may have ended without the keeper having seen it.
-    if ((await stateOf(id)) === 'CANCELLING') await run('operation-canceller')
+    if ((await stateOf(id)) === 'CANCELLING') await cancelOpen(bench)
     await tasks.cancel(caller, id)
   },
   cancelRunning: id => tasks.cancel(caller, id),
-  runningEnded: () => run('operation-canceller', 'task-keeper'),
+  async runningEnded() {
+    await cancelOpen(bench)
+    await run('task-keeper')
+  },
   async exhausted() {
     await endJob()
     await run('task-keeper')
@@ -104,7 +108,8 @@ test.each(TASK_LIFECYCLE.map(row => [row.from, row.event, row] as const))('%s, %
   exercised.add(`${from} ${event}`)
   // The next row begins without this one's jobs.
   if (!['FINISHED', 'CANCELLED'].includes(await stateOf(id))) await tasks.cancel(caller, id)
-  await run('operation-canceller', 'task-keeper')
+  await cancelOpen(bench)
+  await run('task-keeper')
 })
 
 afterAll(() => {

@@ -33,23 +33,23 @@ describe(`among ${OPEN} open jobs`, () => {
   })
 
   test('the jobs that are due are read, and no other', async () => {
-    expect(await dueJobs(database, NOW, 100)).toEqual([])
-    expect(await rowsRead(database, 'jobs_due', [NOW, 100])).toBe(0)
-    expect(await dueJobs(database, later(8), 100)).toEqual([1n, 2n, 4n, 5n, 6n, 8n])
-    expect(await rowsRead(database, 'jobs_due', [later(8), 100])).toBe(6)
+    expect(await dueJobs(database, NOW, { limit: 100, except: [] })).toEqual([])
+    expect(await rowsRead(database, 'jobs_due', [NOW, 100, []])).toBe(0)
+    expect(await dueJobs(database, later(8), { limit: 100, except: [] })).toEqual([1n, 2n, 4n, 5n, 6n, 8n])
+    expect(await rowsRead(database, 'jobs_due', [later(8), 100, []])).toBe(6)
   })
 
   test('of all that are due after an outage as many are read as are taken', async () => {
-    expect(await dueJobs(database, later(OPEN), 100)).toHaveLength(300)
-    expect(await rowsRead(database, 'jobs_due', [later(OPEN), 100])).toBe(300)
+    expect(await dueJobs(database, later(OPEN), { limit: 100, except: [] })).toHaveLength(300)
+    expect(await rowsRead(database, 'jobs_due', [later(OPEN), 100, []])).toBe(300)
   })
 
   test('targets to be resolved are found beside those that wait for the start of a task', async () => {
-    const asked = { failuresMax: 3, limit: 20 }
+    const asked = { failuresMax: 3, limit: 20, except: [] }
     expect(await unresolvedJobs(database, NOW, asked)).toEqual([])
-    expect(await rowsRead(database, 'jobs_unresolved', [NOW, 3, 20])).toBe(0)
+    expect(await rowsRead(database, 'jobs_unresolved', [NOW, 3, 20, []])).toBe(0)
     expect(await unresolvedJobs(database, later(7), asked)).toEqual([3n, 7n])
-    expect(await rowsRead(database, 'jobs_unresolved', [later(7), 3, 20])).toBe(2)
+    expect(await rowsRead(database, 'jobs_unresolved', [later(7), 3, 20, []])).toBe(2)
     expect(await nextUnresolvedAt(database, later(7))).toEqual(later(11))
     expect(await rowsRead(database, 'jobs_next_unresolved', [later(7)])).toBe(1)
   })
@@ -57,8 +57,14 @@ describe(`among ${OPEN} open jobs`, () => {
   test('a job that somebody holds is left to him, and hides none behind it', async () => {
     await database.transaction(async tx => {
       await tx.executeSql('select from job where job in (1, 2, 3, 4) for no key update')
-      expect(await dueJobs(database, later(8), 1)).toEqual([5n, 6n, 8n])
-      expect(await unresolvedJobs(database, later(7), { failuresMax: 3, limit: 1 })).toEqual([7n])
+      expect(await dueJobs(database, later(8), { limit: 1, except: [] })).toEqual([5n, 6n, 8n])
+      expect(await unresolvedJobs(database, later(7), { failuresMax: 3, limit: 1, except: [] })).toEqual([7n])
     })
+  })
+
+  test('what is in hand already hides none behind it', async () => {
+    const except = [1n, 2n, 3n, 4n]
+    expect(await dueJobs(database, later(8), { limit: 1, except })).toEqual([5n, 6n, 8n])
+    expect(await unresolvedJobs(database, later(7), { failuresMax: 3, limit: 1, except })).toEqual([7n])
   })
 })
