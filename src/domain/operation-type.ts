@@ -32,6 +32,19 @@ export interface OperationType {
   readonly fromCatalog?: string
 }
 
+/** Every member that a type may have, in the order in which tables show them. */
+export const TYPE_MEMBERS = [
+  'name',
+  'title',
+  'description',
+  'applicableTo',
+  'models',
+  'parameters',
+  'steps',
+  'profiles',
+  'fromCatalog',
+] as const satisfies readonly (keyof OperationType)[]
+
 /** Longest name of a type. */
 export const TYPE_NAME_MAX = 50
 /** Types of one organization: they are listed and searched as a whole. */

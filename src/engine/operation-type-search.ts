@@ -5,24 +5,13 @@
 import { RE2JS } from 're2js'
 import { DroverError } from '../domain/errors.ts'
 import type { FieldTypes, Filter, FilterValue } from '../domain/filter.ts'
-import { type OperationType, TYPE_PROFILES } from '../domain/operation-type.ts'
+import { type OperationType, TYPE_MEMBERS, TYPE_PROFILES } from '../domain/operation-type.ts'
 import type { SearchRequest } from '../domain/search.ts'
 
 type Scalar = string | number | boolean
 
 /** Members that a filter may begin with. `profile` is everyone who may run the type. */
-const FIELDS = [
-  'name',
-  'title',
-  'description',
-  'applicableTo',
-  'models',
-  'parameters',
-  'steps',
-  'profiles',
-  'profile',
-  'fromCatalog',
-]
+const FIELDS: readonly string[] = [...TYPE_MEMBERS, 'profile']
 
 /** Characters that the regular expressions of one search may look at. */
 const TESTED_MAX = 2_000_000

@@ -5,7 +5,7 @@
 import type { Caller } from '../domain/caller.ts'
 import { CATALOG, catalogType } from '../domain/catalog.ts'
 import { DroverError } from '../domain/errors.ts'
-import { judgeProfiles, type OperationType, TYPES_MAX } from '../domain/operation-type.ts'
+import { judgeProfiles, type OperationType, TYPE_MEMBERS, TYPES_MAX } from '../domain/operation-type.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import {
   countOperationTypes,
@@ -177,16 +177,4 @@ export function createOperationTypes({ database, now, closeType, onCommit }: Ope
   }
 }
 
-const MEMBERS: readonly Member[] = [
-  'name',
-  'title',
-  'description',
-  'applicableTo',
-  'models',
-  'parameters',
-  'steps',
-  'profiles',
-  'fromCatalog',
-]
-
-const allBut = (member: Member) => MEMBERS.filter(each => each !== member)
+const allBut = (member: Member) => TYPE_MEMBERS.filter(each => each !== member)

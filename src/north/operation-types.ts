@@ -12,6 +12,7 @@ import {
 import { SearchBody } from '../contract/search.ts'
 import { CATALOG, catalogType } from '../domain/catalog.ts'
 import { DroverError } from '../domain/errors.ts'
+import { TYPE_MEMBERS } from '../domain/operation-type.ts'
 import { parseSearch } from '../domain/search.ts'
 import { findTypes, typeFields, valuesOf } from '../engine/operation-type-search.ts'
 import type { OperationTypes, TypeMembers } from '../engine/operation-types.ts'
@@ -142,7 +143,7 @@ export function operationTypeRoutes(
     const asked = parseSearch(request.body, typeFields, { caseSensitive: caseSensitive !== 'false' })
     const found = findTypes(await operationTypes.list(request.caller.organization), asked)
     const type = wantedType(request)
-    if (type !== 'application/json') return await sendCsv(reply, type, COLUMNS, csvRows(found))
+    if (type !== 'application/json') return await sendCsv(reply, type, TYPE_MEMBERS, csvRows(found))
     if (asked.select.length === 0) return answer(reply, found)
     const rows = found.map(type =>
       nest(asked.select.map(({ field, alias }) => ({ path: [alias], value: plain(valuesOf(type, field)) }))),
@@ -166,22 +167,9 @@ export function operationTypeRoutes(
   }
 }
 
-/** Columns of CSV, each a member of a type. */
-const COLUMNS = [
-  'name',
-  'title',
-  'description',
-  'applicableTo',
-  'models',
-  'parameters',
-  'steps',
-  'profiles',
-  'fromCatalog',
-]
-
 async function* csvRows(found: readonly object[]): AsyncGenerator<(string | null)[][], void, void> {
   const members: readonly Readonly<Record<string, unknown>>[] = found.map(type => ({ ...type }))
-  yield members.map(type => COLUMNS.map(column => cellText(type[column])))
+  yield members.map(type => TYPE_MEMBERS.map(column => cellText(type[column])))
 }
 
 function cellText(value: unknown): string | null {

@@ -23,6 +23,12 @@ export function userOf({ email, profile, organizationName, document, apiKey }: U
   return { ...places, ...document, email, profile, ...key, '2FaType': 'NONE' as const }
 }
 
+/** Members of a user that the service keeps without knowing them. */
+function documentOf(user: object): Record<string, unknown> {
+  const known = ['email', 'password', 'profile', 'apiKey', 'jwt', '2FaType']
+  return Object.fromEntries(Object.entries(user).filter(([name]) => !known.includes(name)))
+}
+
 /** Serves: Authentication. */
 export function userRoutes(app: FastifyInstance, { access, users }: UserRoutesParts): void {
   app.post<{ Body: LoginBody }>(
@@ -46,16 +52,9 @@ export function userRoutes(app: FastifyInstance, { access, users }: UserRoutesPa
       schema: { tags, summary: 'Create a user', body: UserBody, response: { 201: UserAnswer } },
     },
     async (request, reply) => {
-      const {
-        email,
-        password,
-        profile,
-        apiKey,
-        jwt: _,
-        '2FaType': __,
-        ...document
-      } = request.body.user as UserBody['user'] & Record<string, unknown>
-      const user = await users.create(request.caller, { email, password, profile, apiKey, document: document })
+      const { email, password, profile, apiKey } = request.body.user
+      const document = documentOf(request.body.user)
+      const user = await users.create(request.caller, { email, password, profile, apiKey, document })
       return reply
         .status(201)
         .header('location', `${request.url.split('?')[0]}/${encodeURIComponent(user.email)}`)
@@ -87,15 +86,8 @@ export function userRoutes(app: FastifyInstance, { access, users }: UserRoutesPa
       },
     },
     async request => {
-      const {
-        email,
-        password,
-        profile,
-        apiKey,
-        jwt: _,
-        '2FaType': __,
-        ...document
-      } = request.body.user as UserChangeBody['user'] & Record<string, unknown>
+      const { email, password, profile, apiKey } = request.body.user
+      const document = documentOf(request.body.user)
       const named = request.params.email
       if (email !== undefined && email.toLowerCase() !== named.toLowerCase()) {
         throw new DroverError('invalidField', [{ name: 'user.email', value: email }], 'An email cannot be changed.')
