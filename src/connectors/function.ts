@@ -52,7 +52,8 @@ export function functionConnector(parts: FunctionConnectorParts): Connector {
     const asked = reading.value
     if (asked.way === 'result') return tell({ seen: 'answered', message: messageOf([asked.response], request) })
     if (asked.way === 'http') return sendHttp(request, source, asked.http, tell)
-    tell({ seen: await link.hand(request.device, Buffer.from(asked.payload), request.exchangeMs) })
+    const seen = await link.hand(request.device, Buffer.from(asked.payload), request.exchangeMs)
+    tell(seen === 'notSent' ? { seen } : { seen, over: 'mqtt' })
   }
 
   function sendHttp(request: OperationRequest, source: string, http: FunctionHttp, tell: Tell): void {

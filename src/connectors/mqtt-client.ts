@@ -5,6 +5,7 @@
 import { getCACertificates } from 'node:tls'
 import { connect, type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt'
 import type { Logger } from 'pino'
+import { growingPauses } from './growing-pauses.ts'
 
 export interface MqttClientSettings {
   /** with user name and password, as the broker asks for them */
@@ -20,7 +21,18 @@ export interface MqttClientSettings {
   readonly connectMs?: number
   readonly firstPauseMs?: number
   readonly longestPauseMs?: number
+  /** how long a connection holds before its loss is the first again, whatever was before */
+  readonly steadyMs?: number
   readonly random?: () => number
+  readonly timers?: Timers
+}
+
+/** What passes the time. */
+export interface Timers {
+  /** ms since some instant */
+  now(): number
+  /** does something later; answers how to leave it */
+  after(ms: number, act: () => void): () => void
 }
 
 /** A connection from its opening to its loss. */
@@ -56,23 +68,33 @@ const RECEIVE_MAX_DEFAULT = 65_535
 /** How long a stop waits for what the broker has not acknowledged yet. */
 const END_MS = 2000
 
+const REAL_TIMERS: Timers = {
+  now: () => performance.now(),
+  after(ms, act) {
+    const timer = setTimeout(act, ms)
+    return () => clearTimeout(timer)
+  },
+}
+
 /** Keeps a connection. */
 export function keepMqttClient(settings: MqttClientSettings, user: MqttConnectionUser, log: Logger): KeptMqttClient {
-  const { firstPauseMs = 250, longestPauseMs = 15_000, random = Math.random } = settings
+  const { firstPauseMs = 250, longestPauseMs = 15_000, steadyMs = 30_000, random = Math.random } = settings
+  const { timers = REAL_TIMERS } = settings
+  const pauseAfter = growingPauses({ firstPauseMs, longestPauseMs, steadyMs, random })
   let live: LiveMqttConnection | undefined
   let current: MqttClient | undefined
-  let timer: NodeJS.Timeout | undefined
-  let failures = 0
+  let openNoMore = () => {}
   let stopping = false
 
   function open(): void {
     // A client is made anew each time: one that reconnects by itself would send what the engine has given up meanwhile.
     const client = connect(settings.url, optionsOf(settings))
     const lost = new AbortController()
+    let madeAt: number | undefined
     current = client
     user.onOpen?.({ client, lost: lost.signal })
     client.once('connect', packet => {
-      failures = 0
+      madeAt = timers.now()
       log.info('connected to the MQTT broker')
       live = { client, receiveMax: receiveMaxOf(packet), lost: lost.signal }
       user.onConnect?.(live)
@@ -83,10 +105,9 @@ export function keepMqttClient(settings: MqttClientSettings, user: MqttConnectio
       live = undefined
       client.end(true)
       if (stopping) return
-      const pauseMs = Math.min(firstPauseMs * 2 ** failures, longestPauseMs) * (0.5 + random() / 2)
-      failures = Math.min(failures + 1, 20)
+      const pauseMs = pauseAfter(madeAt === undefined ? 0 : timers.now() - madeAt)
       log.warn({ err: error, pauseMs }, 'no connection to the MQTT broker')
-      timer = setTimeout(open, pauseMs)
+      openNoMore = timers.after(pauseMs, open)
     }
     // Listening for as long as the client lives: an error without a listener would end the process.
     client.on('error', onLost)
@@ -98,7 +119,7 @@ export function keepMqttClient(settings: MqttClientSettings, user: MqttConnectio
     live: () => live,
     async stop() {
       stopping = true
-      clearTimeout(timer)
+      openNoMore()
       const { promise, resolve } = Promise.withResolvers<void>()
       const over = setTimeout(resolve, END_MS)
       await Promise.race([current?.endAsync(live === undefined), promise])

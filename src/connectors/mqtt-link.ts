@@ -6,22 +6,42 @@ import { deviceTopic } from '../contract/device-addresses.ts'
 import type { Handed, MqttLink } from './mqtt.ts'
 import type { KeptMqttClient } from './mqtt-client.ts'
 
-/** Makes the link. A request that the broker does not acknowledge within `acknowledgeMs` was not sent as far as is known. */
-export function externalLink(kept: Pick<KeptMqttClient, 'live'>, inFlightMax = 1000, acknowledgeMs = 2000): MqttLink {
+export interface ExternalLinkSettings {
+  /** requests that the broker has not acknowledged, at most */
+  readonly inFlightMax?: number
+  /** a connection on which a request stays unacknowledged for so long is as good as lost */
+  readonly acknowledgeMs?: number
+  /** bytes that the broker leaves unread before it is given no more */
+  readonly unreadBytesMax?: number
+}
+
+/**
+ * Makes the link. However slow the broker is, a request that it was given is its own until it acknowledges or the connection is lost: given
+ * again, it would reach the device twice. What was not acknowledged when the connection was lost was not sent as far as is known.
+ */
+export function externalLink(
+  kept: Pick<KeptMqttClient, 'live'>,
+  { inFlightMax = 1000, acknowledgeMs = 60_000, unreadBytesMax = 1_048_576 }: ExternalLinkSettings = {},
+): MqttLink {
   let inFlight = 0
-  const room = () => Math.min(inFlightMax, kept.live()?.receiveMax ?? 0) - inFlight
+
+  function room(): number {
+    const live = kept.live()
+    if (live === undefined || live.client.stream.writableLength > unreadBytesMax) return 0
+    return Math.max(0, Math.min(inFlightMax, live.receiveMax) - inFlight)
+  }
 
   return {
-    capacity: () => Math.max(0, room()),
+    capacity: room,
     hand({ deviceId }, payload, expiresMs) {
       const live = kept.live()
-      if (live === undefined || room() <= 0) return Promise.resolve('notSent')
+      if (live === undefined || room() === 0) return Promise.resolve('notSent')
       const properties = { messageExpiryInterval: Math.max(1, Math.ceil(expiresMs / 1000)) }
       const inV5 = live.client.options.protocolVersion === 5
       const { promise, resolve } = Promise.withResolvers<Handed>()
-      const giveUp = () => resolve('notSent')
-      const timer = setTimeout(giveUp, acknowledgeMs)
-      live.lost.addEventListener('abort', giveUp, { once: true })
+      const onLost = () => resolve('notSent')
+      const timer = setTimeout(() => live.client.end(true), acknowledgeMs)
+      live.lost.addEventListener('abort', onLost, { once: true })
       inFlight += 1
       live.client.publish(deviceTopic('request', deviceId), payload, { qos: 1, ...(inV5 && { properties }) }, error =>
         resolve(error ? 'notSent' : 'sent'),
@@ -29,7 +49,7 @@ export function externalLink(kept: Pick<KeptMqttClient, 'live'>, inFlightMax = 1
       return promise.finally(() => {
         inFlight -= 1
         clearTimeout(timer)
-        live.lost.removeEventListener('abort', giveUp)
+        live.lost.removeEventListener('abort', onLost)
       })
     },
   }

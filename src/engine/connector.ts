@@ -63,10 +63,10 @@ export interface DeviceMessage {
 
 /** What a connector reports of one request. */
 export type SendReport =
-  /** the request has left */
-  | { readonly seen: 'sent' }
+  /** the request has left; `over` says which way where the connector's own is none: a function chooses one each time */
+  | { readonly seen: 'sent'; readonly over?: Flow }
   /** the device is not there: it waits for its connection */
-  | { readonly seen: 'away' }
+  | { readonly seen: 'away'; readonly over?: Flow }
   /** no connection to the device */
   | { readonly seen: 'unreachable'; readonly description: string }
   /** the device answered 5xx, 408 or 429 */

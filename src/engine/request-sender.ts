@@ -95,7 +95,7 @@ export function createRequestSender(parts: RequestSenderParts): RequestSender {
     return gatherer.report({
       key: request.key,
       seen: report.seen,
-      flow: request.flow,
+      flow: ('over' in report && report.over) || request.flow,
       launchedAt: request.launchedAt,
       ...('description' in report && { description: report.description }),
     })

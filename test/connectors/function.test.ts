@@ -151,7 +151,7 @@ describe('a function that gives an MQTT payload', () => {
       return seen
     }
     const { reports } = await reportsOf(`const request = o => ({ mqtt: { payload: { c: o.name } } })`, 1, {}, hand)
-    expect(reports).toEqual([{ seen }])
+    expect(reports).toEqual([seen === 'notSent' ? { seen } : { seen, over: 'mqtt' }])
     expect(handed).toEqual(['{"c":"REBOOT_EQUIPMENT"}'])
   })
 })

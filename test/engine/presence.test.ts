@@ -83,6 +83,28 @@ test('a device that reconnects before it acknowledged is sent to again, same att
   expect(await operationOf(bench, job, device)).toMatchObject({ status: 'TIMEOUT_CANCELLED' })
 })
 
+test('a device that a function reaches over MQTT is sent to again as well, by its function', async () => {
+  await bench.provision(['spoken-for'], { flow: 'function:own' })
+  const numbers = await deviceOf(bench, 'spoken-for')
+  bench.sent.length = 0
+  bench.device = (_, report) => report({ seen: 'sent', over: 'mqtt' })
+  const { job } = await jobs.create(caller, jobRequest({ target: { append: { entities: ['spoken-for'] } } }))
+  await bench.settle()
+  await engine.presence.connected(numbers, 'c2')
+  await bench.settle()
+  expect(bench.sent.map(({ device }) => device.functionName)).toEqual(['own', 'own'])
+  expect(await operationOf(bench, job, 'spoken-for')).toMatchObject({ status: 'WAITING_FOR_ACK', attempt: 1 })
+  // What its function sent over HTTP is not lost with a connection over MQTT.
+  await bench.provision(['called'], { flow: 'function:own' })
+  bench.sent.length = 0
+  bench.device = silent
+  await jobs.create(caller, jobRequest({ target: { append: { entities: ['called'] } } }))
+  await bench.settle()
+  await engine.presence.connected(await deviceOf(bench, 'called'), 'c2')
+  await bench.settle()
+  expect(bench.sent.length).toBe(1)
+})
+
 test('without ackTimeout the timeout of a request that was sent again runs from the first time', async () => {
   bench.device = silent
   const { job, device, numbers } = await jobOnNew(0)

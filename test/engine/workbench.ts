@@ -39,7 +39,7 @@ export interface Workbench {
   device: PretendDevice
   provision(
     identifiers: readonly string[],
-    columns?: { tags?: string[]; flow?: Flow; cellInfo?: string },
+    columns?: { tags?: string[]; flow?: Flow | `function:${string}`; cellInfo?: string },
   ): Promise<void>
   /** Runs the loops until nothing is left to do now: all of them first, or, where this process is alone, those that have work. */
   settle(all?: boolean): Promise<Date | null>
@@ -143,7 +143,7 @@ export async function createWorkbench(
     node,
     nodeName: `node-${node}`,
     roles: ['engine'],
-    connectors: [connector('http'), connector('mqtt')],
+    connectors: [connector('http'), connector('mqtt'), connector('function')],
     notices,
     nextNumber,
     openKey: sealed => sealed.toString(),

@@ -69,6 +69,27 @@ test('a device with a language of its own over MQTT is asked and understood', as
   expect(await house.operationOf(job)).toMatchObject({ status: 'FINISHED', result: 'SUCCESSFUL' })
 })
 
+test('a device with a language of its own whose connection broke before it answered is asked again when it is back', async () => {
+  const key = await house.provision('valve-2', { 'provision.device.operation.flow': 'function:valve' })
+  const connect = async () => {
+    const { client } = await house.overMqtt('valve-2', key, { subscribe: false })
+    client.removeAllListeners('message')
+    const asked = notes<string>()
+    client.on('message', (_topic, payload) => asked.add(payload.toString()))
+    await client.subscribeAsync('odm/request/valve-2', { qos: 1 })
+    return { client, asked }
+  }
+  const first = await connect()
+  const job = await house.start('valve-2')
+  const [line] = await first.asked.until(1)
+  await house.until(job, ({ status }) => status === 'WAITING_FOR_ACK')
+  first.client.end(true)
+  const second = await connect()
+  expect(await second.asked.until(1)).toEqual([line])
+  await second.client.publishAsync('odm/response/valve-2', `DONE ${line!.slice(5)}`, { qos: 1 })
+  expect(await house.operationOf(job)).toMatchObject({ status: 'FINISHED', attempts: { current: 1 } })
+})
+
 test('a function that fails ends the operation with its name and the reason, and stops nothing else', async () => {
   await write('hostile', { source: 'function request() { for (;;); }' })
   await write('simple', { source: 'const request = () => ({ result: { resultCode: "SUCCESSFUL" } })' })
