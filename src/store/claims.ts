@@ -11,8 +11,18 @@ import { statement } from './statement.ts'
 /** The one advisory lock between launching and closing: its key means nothing but must be the same on all nodes. */
 const gateLock = 7_305_001
 
-const enterGate = statement<unknown, []>('claims_enter_gate', `select pg_advisory_xact_lock_shared(${gateLock})`)
-const closeGate = statement<unknown, []>('claims_close_gate', `select pg_advisory_xact_lock(${gateLock})`)
+/**
+ * Whoever stands still in the gate for longer, its process stopped or starved, is shown out by the server, and has done nothing: others
+ * wait behind it. One that goes on afterwards repeats its transaction.
+ */
+const standStillMs = 1_000
+const shownOut = `set_config('idle_in_transaction_session_timeout', '${standStillMs}', true)`
+
+const enterGate = statement<unknown, []>(
+  'claims_enter_gate',
+  `select pg_advisory_xact_lock_shared(${gateLock}), ${shownOut}`,
+)
+const closeGate = statement<unknown, []>('claims_close_gate', `select pg_advisory_xact_lock(${gateLock}), ${shownOut}`)
 
 /** Taken by claims and hand-outs before they read which jobs may launch; held until their transaction ends. */
 export async function enterLaunchGate(db: Queryable): Promise<void> {

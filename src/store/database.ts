@@ -19,7 +19,7 @@ export interface DatabaseOptions {
   statementTimeoutMs?: number
   /** A statement that waits longer for a lock is cancelled by the server (55P03). */
   lockTimeoutMs?: number
-  /** A transaction idle for longer is ended by the server, so that a stopped process lets go of its locks before anybody gives up waiting. */
+  /** A transaction idle for longer is ended by the server, so that a stopped process lets go of its locks and holds nobody up for long. */
   idleInTransactionTimeoutMs?: number
   log: Logger
 }
@@ -67,8 +67,9 @@ export interface Database extends Queryable {
    */
   executeSql(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>
   /**
-   * Runs `work` in a transaction and commits it. Repeats it on a serialisation failure (40001) and a deadlock (40P01), at most
-   * ten times with growing jittered pauses, so `work` must have no effect but on the transaction.
+   * Runs `work` in a transaction and commits it. Repeats it on a serialisation failure (40001), a deadlock (40P01) and where the
+   * server has ended it for standing idle (25P03), at most ten times with growing jittered pauses, so `work` must have no effect but
+   * on the transaction.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
   /**
@@ -115,9 +116,9 @@ function asked<T>(answer: Promise<T>): Promise<T> {
 
 /**
  * What the server says when it can take nothing now, whatever is asked of it: connections (08), resources such as the disk (53), locks
- * and time (55P03, 57014), its stop (57P), the disk again (58), a standby (25006), and what was repeated in vain (40).
+ * and time (55P03, 57014), its stop (57P), the disk again (58), a standby (25006), and what was repeated in vain (40, 25P03).
  */
-const cannotNow = /^(08|53|58|57P|55P03|57014|25006|40)/
+const cannotNow = /^(08|53|58|57P|55P03|57014|25006|25P03|40)/
 
 /** Whether an error tells of a database that is away, full or overrun, and not of what was asked: it is worth asking again later. */
 export function isUnavailable(error: unknown): boolean {
@@ -128,7 +129,7 @@ export function isUnavailable(error: unknown): boolean {
 /** True for what a repeat of the whole transaction can mend. */
 function isRepeatable(error: unknown): boolean {
   const state = sqlState(error)
-  return state === '40001' || state === '40P01'
+  return state === '40001' || state === '40P01' || state === '25P03'
 }
 
 /** True when the connection is no longer to be trusted: the error came from the socket, or the server ended the session. */
@@ -184,7 +185,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     types: valueTypes,
     statement_timeout: statementTimeoutMs,
     lock_timeout: options.lockTimeoutMs ?? 10_000,
-    idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs ?? 8_000,
+    idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs ?? 3_000,
   }
   const pool = new pg.Pool({
     ...connectionConfig,
@@ -224,6 +225,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   ): Promise<T> {
     const client = await asked(pool.connect())
     let broken = true
+    let farewell: unknown
+    const noteFarewell = (error: unknown) => {
+      farewell ??= error
+    }
+    client.on('error', noteFarewell)
     try {
       await asked<unknown>(client.query(byKey ? `${begin}; ${planByKey}` : begin))
       if (timeoutMs !== undefined) await client.query(`set local statement_timeout = ${Math.trunc(timeoutMs)}`)
@@ -241,8 +247,10 @@ export function openDatabase(options: DatabaseOptions): Database {
           () => false,
           () => true,
         )
-      throw error
+      // What the server said when it ended the session tells more than that nothing can be asked any more.
+      throw sqlState(farewell) === null ? error : farewell
     } finally {
+      client.off('error', noteFarewell)
       client.release(broken)
     }
   }

@@ -99,6 +99,23 @@ describe('transactions', () => {
     await expect(failing).rejects.toThrow('rolled back')
   })
 
+  test('a transaction that the server has ended because it stood idle is repeated', async () => {
+    const hasty = openDatabase({ url, max: 1, idleInTransactionTimeoutMs: 200, log: silentLog })
+    let tries = 0
+    const sum = await hasty.transaction(async tx => {
+      tries += 1
+      const [row] = await tx.query<{ pid: number }>(sql`select pg_backend_pid() as pid`)
+      await tx.run(addTo, [1, 1])
+      const isThere = () => database.query(sql`select from pg_stat_activity where pid = ${row!.pid}`)
+      if (tries === 1) while ((await isThere()).length > 0);
+      const [account] = await tx.run(addTo, [-1, 1])
+      return account!.amount
+    })
+    expect(tries).toBeGreaterThan(1)
+    expect((await database.run(addTo, [0, 1]))[0]!.amount).toBe(sum)
+    await hasty.close()
+  })
+
   test('an aborted signal ends the repeating', async () => {
     const stopping = new AbortController()
     let tries = 0
