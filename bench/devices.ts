@@ -93,23 +93,11 @@ export async function bringUp(
   children: Child[],
   options: readonly string[] = [],
 ): Promise<{ simulator: Child; connectMs: number }> {
-  const common = [
-    '--api-key',
-    apiKey,
-    '--url',
-    client.url,
-    '--mqtt',
-    mqtt,
-    '--devices',
-    String(fleet),
-    '--flows',
-    `${flow}=1`,
-    ...options,
-  ]
+  const common = ['--url', client.url, '--mqtt', mqtt, '--devices', String(fleet), '--flows', `${flow}=1`, ...options]
   const simulator = startChild(
     path.join(import.meta.dirname, 'simulator-process.ts'),
     [...common, '--hold', '--exit-with-parent', '--latency', '0', '--parts', '1'],
-    {},
+    { DROVER_API_KEY: apiKey },
     ['--max-semi-space-size=16'],
   )
   children.push(simulator)

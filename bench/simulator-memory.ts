@@ -26,17 +26,14 @@ async function measure(flows: string): Promise<{ peakMb: number; readyS: string;
   const startedAt = performance.now()
   const child = spawn(
     process.execPath,
-    [
-      '--max-semi-space-size=16',
-      'src/simulator/main.ts',
-      '--api-key',
-      'key',
-      '--url',
-      service.url,
-      '--mqtt',
-      service.mqtt,
-    ].concat(['--devices', `${devices}`, '--flows', flows, '--exit-with-parent']),
-    { stdio: ['pipe', 'pipe', 'inherit'] },
+    ['--max-semi-space-size=16', 'src/simulator/main.ts', '--url', service.url, '--mqtt', service.mqtt].concat([
+      '--devices',
+      `${devices}`,
+      '--flows',
+      flows,
+      '--exit-with-parent',
+    ]),
+    { env: { ...process.env, DROVER_API_KEY: 'key' }, stdio: ['pipe', 'pipe', 'inherit'] },
   )
   try {
     const ready = await readyLine(child)

@@ -3,11 +3,12 @@
  * asked with a line, it tells of those since it was last asked.
  */
 import { createInterface } from 'node:readline'
-import { readCommandLine } from '../src/simulator/command-line.ts'
+import { Command } from 'commander'
+import { declareFleet, readFleet } from '../src/simulator/command-line.ts'
 import { openFleet } from '../src/simulator/fleet.ts'
 import { quantile } from './figures.ts'
 
-const { request } = readCommandLine(process.argv)
+const { request } = readFleet(declareFleet(new Command()).parse().opts(), process.env)
 let took: number[] = []
 const fleet = await openFleet(request, ({ what, tookMs }) => {
   if (what === 'answered' && tookMs !== undefined) took.push(tookMs)

@@ -21,8 +21,9 @@ see those.
 
 Answers go to standard output, everything else to standard error: a pipe gets the answer alone. \`--json\` prints one JSON document, or a
 line of JSON for each row or change where there may be any number: \`operations list\`, \`search\`, \`devices import\`, \`jobs watch\`, and the
-commands that take several ids. A failure is then a line of JSON on standard error: \`{"error":{"kind","exitCode","message","status","errors"}}\`. Bars
-are shown on terminals only. Times are in the zone of the machine, or in UTC with \`--utc\`.
+commands that take several ids. A failure of whatever kind is then a line of JSON on standard error:
+\`{"error":{"kind","exitCode","message","status","errors"}}\`, the last two with what the service refused. \`serve\`, \`demo\` and \`simulate\` have no \`--json\`.
+What takes long shows a bar where standard error is a terminal. Times are in the zone of the machine, or in UTC with \`--utc\`.
 
 Spans are written \`90s\`, \`15m\`, \`1h30m\`, \`7d\`; instants \`22:00\` (the next one), \`2026-03-02T22:00\`, \`2026-03-02T22:00+01:00\`; windows \`22:00-06:00\` or
 \`MON-FRI 22:00-06:00\`. Conditions are \`field=value\`, \`!=\`, \`>\`, \`>=\`, \`<\`, \`<=\` and \`~\` for a regular expression; [the fields](search-fields.md).

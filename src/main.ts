@@ -31,8 +31,14 @@ try {
   log.info({ url: service.url, mqttPort: service.mqttPort, roles: config.roles }, 'ready')
   stopOnSignals(service)
 } catch (error) {
-  process.stderr.write(error instanceof ConfigError ? `${error.message}\n` : `drover cannot start: ${error}\n`)
-  process.exit(error instanceof ConfigError ? 2 : 1)
+  const [{ operatorFailure }, { EXIT }] = await Promise.all([
+    import('./operator-failure.ts'),
+    import('./cli/exit-codes.ts'),
+  ])
+  const { kind, told } = operatorFailure(error)
+  const words = told instanceof Error ? told.message : String(told)
+  process.stderr.write(error instanceof ConfigError ? `${words}\n` : `drover cannot start: ${words}\n`)
+  process.exit(EXIT[kind])
 }
 
 /** The first signal stops in order, the second at once. */

@@ -15,7 +15,7 @@ const walls: Record<string, { folders: string[]; files?: string[] }> = {
   north: { folders: ['domain', 'contract', 'engine', 'store'] },
   south: { folders: ['domain', 'contract', 'engine'] },
   console: { folders: ['contract'] },
-  cli: { folders: ['contract'] },
+  cli: { folders: ['contract'], files: ['simulator/command-line.ts'] },
   simulator: { folders: ['contract'] },
   config: { folders: ['domain', 'connectors'] },
   server: { folders: ['domain', 'contract', 'store', 'north'] },

@@ -1,10 +1,11 @@
 /** `drover audit`: who did what, when, from where, and what came of it. Serves: Authentication. */
 import type { Command } from 'commander'
-import type { AuditPage } from '../contract/client/client.ts'
+import type { AuditPage, Client } from '../contract/client/client.ts'
 import { command, type Run } from './command.ts'
 import { CommandFailed } from './exit-codes.ts'
+import { collected } from './found-rows.ts'
 import { type Cell, type Output, tableOr } from './output.ts'
-import { rowProgress, writeCsv } from './row-progress.ts'
+import { rowProgress, watched, writeCsv } from './row-progress.ts'
 import type { Surroundings } from './surroundings.ts'
 import { readInstant } from './times.ts'
 import { count } from './values.ts'
@@ -75,22 +76,25 @@ function row({ date, user, method, path, status, errorCode, address, requestId }
 
 async function read(run: Run, query: Selection, limit: number): Promise<Line[]> {
   const { client } = await run.session()
-  const lines: Line[] = []
-  const size = Math.min(PAGE_MAX, limit)
-  for (let start = 1; lines.length < limit; start += 1) {
-    const page = await client.call('GET /audit', { query: { ...query, start, size } })
-    lines.push(...(page?.audit ?? []))
-    if (!page || page.page.number >= page.page.of) break
+  async function* lines() {
+    const size = Math.min(PAGE_MAX, limit)
+    for (let start = 1; ; start += 1) {
+      const page = await client.call('GET /audit', { query: { ...query, start, size } })
+      yield* page?.audit ?? []
+      if (!page || page.page.number >= page.page.of || start * size >= limit) return
+    }
   }
-  return lines.slice(0, limit)
+  const count = () => countLines(client, query)
+  return (await collected(watched(run, lines(), { count, limit, isGathered: true }))).slice(0, limit)
+}
+
+async function countLines(client: Client, query: Selection): Promise<number> {
+  return (await client.call('GET /audit', { query: { ...query, size: 1 } }))?.page.of ?? 0
 }
 
 async function stream(run: Run, query: Selection): Promise<undefined> {
   const { client } = await run.session()
-  const progress = await rowProgress(
-    run,
-    async () => (await client.call('GET /audit', { query: { ...query, size: 1 } }))?.page.of ?? 0,
-  )
+  const progress = await rowProgress(run, { count: () => countLines(client, query) })
   const response = await client.open('GET /audit', 'text/plain', { query, signal: run.surroundings.interrupted })
   await writeCsv(run, response, progress)
   return undefined

@@ -4,7 +4,8 @@
  */
 import { Command } from 'commander'
 import type { Client } from '../contract/client/client.ts'
-import { CommandFailed, EXIT, type ExitName, exitOf } from './exit-codes.ts'
+import { type ExitName, exitOf } from './exit-codes.ts'
+import { tellFailure } from './failures.ts'
 import { createOutput, type Output } from './output.ts'
 import { openSession, type Session } from './session.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -34,7 +35,7 @@ export interface CommandWords {
   readonly description: string
   readonly examples: readonly Example[]
   /** adds its own options */
-  readonly declare?: (command: Command) => void
+  readonly declare?: (command: Command) => unknown
   /** false where it talks to no service */
   readonly service?: boolean
   /** false where it prints what another process prints */
@@ -123,29 +124,7 @@ function root(made: Command): Command {
 
 const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
-/** Says what went wrong: for programs as JSON on standard error. */
 function complain(error: unknown, { out, surroundings, options }: Run): ExitName {
-  if (surroundings.interrupted.aborted) return 'interrupted'
-  const exit = exitOf(error)
-  const message = messageOf(error, exit, text(options.url))
-  if (!out.json) surroundings.stderr.write(`drover: ${message}\n`)
-  else {
-    const told = { error: { kind: exit, exitCode: EXIT[exit], message, ...refusalIn(error) } }
-    surroundings.stderr.write(`${JSON.stringify(told)}\n`)
-  }
-  return exit
-}
-
-/** What the service said of its refusal, word for word. */
-function refusalIn(error: unknown): object {
-  if (!(error instanceof Error) || !('errors' in error) || !('status' in error)) return {}
-  return { status: error.status, errors: error.errors }
-}
-
-function messageOf(error: unknown, exit: ExitName, url: string | undefined): string {
-  if (!(error instanceof Error)) return String(error)
-  if (error instanceof CommandFailed || exit !== 'unreachable') return error.message
-  const cause = error.cause instanceof Error ? error.cause.message || error.cause.name : error.message
-  const place = url === undefined ? 'The service' : `The service at ${url}`
-  return 'status' in error ? `${place} failed: ${error.message}` : `${place} cannot be reached: ${cause}`
+  const exit = surroundings.interrupted.aborted ? 'interrupted' : exitOf(error)
+  return tellFailure(error, exit, { json: out.json, stderr: surroundings.stderr, url: text(options.url) })
 }

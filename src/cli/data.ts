@@ -2,14 +2,17 @@
  * `drover backup`, `restore` and `prune`: for whoever holds the database, not for a client of the interface. They are words here; a process
  * of its own does the work.
  */
-import type { Command } from 'commander'
-import { command } from './command.ts'
+
+import { type Command, InvalidArgumentError } from 'commander'
+import { command, type Run } from './command.ts'
 import { become } from './processes.ts'
 import type { Surroundings } from './surroundings.ts'
 import { count } from './values.ts'
 
 const WHERE = '\nThe database is that of DATABASE_URL, or else the embedded one in DROVER_DATA_DIR.\n'
-const asJson = (options: Readonly<Record<string, unknown>>) => (options.json === true ? ['--json'] : [])
+/** Has a process do the work: with the streams, the environment and the signals of this one. */
+const work = (word: string, { out }: Run, asked: object) =>
+  become('data', [word, JSON.stringify({ ...asked, json: out.json })], process.env)
 
 /** The command that takes a backup. */
 export function backupCommand(surroundings: Surroundings): Command {
@@ -22,7 +25,7 @@ export function backupCommand(surroundings: Surroundings): Command {
       service: false,
       declare: made => void made.addHelpText('after', WHERE),
     },
-    async ({ options }, file = '') => await become('data', ['backup', file, ...asJson(options)], process.env),
+    async (run, file) => await work('backup', run, { file }),
   )
 }
 
@@ -37,7 +40,7 @@ export function restoreCommand(surroundings: Surroundings): Command {
       service: false,
       declare: made => void made.addHelpText('after', WHERE),
     },
-    async ({ options }, file = '') => await become('data', ['restore', file, ...asJson(options)], process.env),
+    async (run, file) => await work('restore', run, { file }),
   )
 }
 
@@ -55,15 +58,22 @@ export function pruneCommand(surroundings: Surroundings): Command {
           .option(
             '--months <n>',
             'keep so many months beside the present one (default: DROVER_RETENTION_MONTHS)',
-            count,
+            monthCount,
           )
           .option('--dry-run', 'only tell what would go', false)
           .addHelpText('after', WHERE),
     },
-    async ({ options }) => {
-      const months = options.months === undefined ? [] : ['--months', String(options.months)]
-      const dryRun = options.dryRun === true ? ['--dry-run'] : []
-      return await become('data', ['prune', ...months, ...dryRun, ...asJson(options)], process.env)
+    async run => {
+      const { months, dryRun } = run.options
+      return await work('prune', run, { months, dryRun })
     },
   )
+}
+
+const MONTHS_MAX = 1_200
+
+function monthCount(text: string): number {
+  const months = count(text)
+  if (months > MONTHS_MAX) throw new InvalidArgumentError(`It must be at most ${MONTHS_MAX}.`)
+  return months
 }

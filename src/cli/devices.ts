@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { command, group } from './command.ts'
 import { importCommand } from './devices-import.ts'
 import { anyValue, declareFilter, filterOf } from './filters.ts'
-import { collected, foundRows } from './found-rows.ts'
+import { collected, foundRows, listedRows } from './found-rows.ts'
 import { OPERATION_TITLES, operationRow } from './operation-words.ts'
 import { type Cell, facts, table } from './output.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -62,12 +62,9 @@ function listCommand(surroundings: Surroundings): Command {
     },
     async run => {
       const { out, options } = run
-      const { client } = await run.session()
       const filter = await filterOf(options, surroundings, anyValue('tag', options.tag))
-      const rows = foundRows(client, 'POST /search/devices', filter ? { filter } : {}, Number(options.limit), {
-        flattened: true,
-      })
-      const devices = await collected(rows)
+      const body = filter ? { filter } : {}
+      const devices = await listedRows(run, 'POST /search/devices', body, { flattened: true })
       await out.answer(devices, () => {
         if (devices.length === 0) return 'No devices.'
         return table(

@@ -23,11 +23,12 @@ export type ExitName = keyof typeof EXIT
 export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
   done: 'Done. A job that was waited for ended as FINISHED.',
   failed: 'Not all of it worked: rows were refused, counters differ from rows, or something broke.',
-  usage: 'The command line is not right: an unknown option, a value that cannot be read, a file that is not there.',
-  unreachable: 'The service cannot be reached, is stopping, or failed itself.',
-  refused: 'The service refused what was asked; it says why.',
+  usage:
+    'The command line is not right: an unknown option, a value that cannot be read, a file that is not there, or is there already.',
+  unreachable: 'The service or the database cannot be reached, is stopping, or failed itself.',
+  refused: 'What was asked was refused, by the service or for the state of a database or a backup; it says why.',
   notPermitted: 'Not signed in, or the profile does not permit it.',
-  notFound: 'There is no such job, task, operation, type, device or delivery.',
+  notFound: 'There is no such job, task, operation, type, device, delivery or database.',
   late: 'What was waited for did not come in time.',
   finishedWithErrors: 'The job that was waited for ended as FINISHED_WITH_ERRORS.',
   cancelled: 'The job that was waited for was CANCELLED.',

@@ -1,5 +1,7 @@
-/** The rows of a search, page by page as they are asked for, and as CSV. It holds one page at a time. */
+/** The rows of a search, page by page as they are asked for, and how many there are. It holds one page at a time, or the list that is asked for. */
 import type { Answer, Client, Given, OperationName, SearchBody } from '../contract/client/client.ts'
+import type { Run } from './command.ts'
+import { watched } from './row-progress.ts'
 
 /** The searches of the interface. */
 export type SearchName = Extract<OperationName, `POST /search/${string}`>
@@ -43,6 +45,30 @@ export type RowOf<Name extends RowsName> = Omit<NonNullable<Answer<Name>>, 'page
 >] extends (infer Row)[]
   ? Row
   : never
+
+/** How many rows a search finds. */
+export async function countRows(
+  client: Client,
+  name: RowsName,
+  { filter }: Omit<SearchBody, 'limit'>,
+  query: object = {},
+): Promise<number> {
+  const { summary } = await client.call(`${name}/summary`, { body: filter ? { filter } : {}, query })
+  return summary.count
+}
+
+/** The rows that are found, at most as many as `--limit` says, in one list; where they are many, with a bar. */
+export async function listedRows<Name extends RowsName>(
+  run: Run,
+  name: Name,
+  body: Omit<SearchBody, 'limit'>,
+  query: object = {},
+): Promise<RowOf<Name>[]> {
+  const { client } = await run.session()
+  const limit = Number(run.options.limit)
+  const count = () => countRows(client, name, body, query)
+  return await collected(watched(run, foundRows(client, name, body, limit, query), { count, limit, isGathered: true }))
+}
 
 /** All of them in one list, for what is few. */
 export async function collected<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {

@@ -4,7 +4,7 @@ import type { JobView } from '../contract/client/client.ts'
 import { command, commandForEach, group, type Run } from './command.ts'
 import { CommandFailed, type ExitName } from './exit-codes.ts'
 import { anyValue, declareFilter, filterOf } from './filters.ts'
-import { collected, foundRows } from './found-rows.ts'
+import { listedRows } from './found-rows.ts'
 import { followJob, OUTCOMES } from './job-following.ts'
 import { makeJob } from './job-making.ts'
 import { declareJob, readJob, requestOf } from './job-options.ts'
@@ -145,7 +145,6 @@ function listCommand(surroundings: Surroundings): Command {
     },
     async run => {
       const { out, options } = run
-      const { client } = await run.session()
       const filter = await filterOf(options, surroundings, [
         ...anyValue('jobs.report.summary.status', options.status),
         ...anyValue('jobs.request.name', options.type),
@@ -153,7 +152,7 @@ function listCommand(surroundings: Surroundings): Command {
       ])
       const sort = { parameters: [{ name: 'jobs.id', type: 'DESCENDING' as const }] }
       const body = { sort, ...(filter && { filter }) }
-      const jobs = await collected(foundRows(client, 'POST /search/jobs', body, Number(options.limit)))
+      const jobs = await listedRows(run, 'POST /search/jobs', body)
       await out.answer(jobs, () =>
         tableOr(
           'No jobs.',

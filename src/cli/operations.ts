@@ -4,9 +4,10 @@ import type { OperationView } from '../contract/client/client.ts'
 import { command, group, type Run } from './command.ts'
 import { CommandFailed } from './exit-codes.ts'
 import { allOf, anyValue, declareFilter, type Filter, filterOf } from './filters.ts'
-import { foundRows } from './found-rows.ts'
+import { countRows, foundRows } from './found-rows.ts'
 import { OPERATION_TITLES, operationOf, operationRow, operationWords } from './operation-words.ts'
 import { createTable } from './output.ts'
+import { watched } from './row-progress.ts'
 import type { Surroundings } from './surroundings.ts'
 import { count, words } from './values.ts'
 
@@ -53,7 +54,7 @@ function listCommand(surroundings: Surroundings): Command {
     },
     async run => {
       const { out, options } = run
-      const found = operations(run, Number(options.all === true ? Number.POSITIVE_INFINITY : options.limit))
+      const found = await operations(run, Number(options.all === true ? Number.POSITIVE_INFINITY : options.limit))
       if (out.json) {
         for await (const operation of found) await out.line(operation, () => '')
         return undefined
@@ -66,24 +67,32 @@ function listCommand(surroundings: Surroundings): Command {
   )
 }
 
-async function* operations(run: Run, limit: number): AsyncGenerator<OperationView> {
+/** Those that are open, then those that ended, with a bar where they are many. */
+async function operations(run: Run, limit: number): Promise<AsyncIterable<OperationView>> {
   const { options, surroundings } = run
   if (options.open === true && options.ended === true)
     throw new CommandFailed('usage', 'Give --open or --ended, not both.')
   const { client } = await run.session()
   const filter = await filterOf(options, surroundings, ownFilters(options))
   const body = filter ? { filter } : {}
-  let left = limit
-  for (const [wanted, name] of [
-    [options.ended !== true, 'POST /search/entities/operations'],
-    [options.open !== true, 'POST /search/entities/operations/history'],
-  ] as const) {
-    if (!wanted) continue
-    for await (const operation of foundRows(client, name, body, left)) {
-      left -= 1
-      yield operation
+  const names = [
+    ...(options.ended === true ? [] : (['POST /search/entities/operations'] as const)),
+    ...(options.open === true ? [] : (['POST /search/entities/operations/history'] as const)),
+  ]
+  async function* rows() {
+    let left = limit
+    for (const name of names) {
+      for await (const operation of foundRows(client, name, body, left)) {
+        left -= 1
+        yield operation
+      }
     }
   }
+  const count = async () => {
+    const counts = await Promise.all(names.map(name => countRows(client, name, body)))
+    return counts.reduce((sum, each) => sum + each, 0)
+  }
+  return watched(run, rows(), { count, limit })
 }
 
 function ownFilters({ job, entity, type, status, result }: Readonly<Record<string, unknown>>): Filter[] {

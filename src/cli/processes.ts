@@ -1,6 +1,7 @@
 /** `drover serve`, `drover simulate`, `drover demo`: what runs on this machine, each a process of its own. */
 import { spawn } from 'node:child_process'
 import type { Command } from 'commander'
+import { declareFleet, readFleet } from '../simulator/command-line.ts'
 import { command } from './command.ts'
 import { runDemo } from './demo.ts'
 import { entry, SIMULATOR_FLAGS, serviceNode } from './entries.ts'
@@ -51,27 +52,43 @@ export function serveCommand(surroundings: Surroundings): Command {
   )
 }
 
-/** The command that plays a fleet. Its options are the simulator's own. */
+/** The command that plays a fleet. Its options are the simulator's own, which reads them again as they were given. */
 export function simulateCommand(surroundings: Surroundings): Command {
-  return command(
+  const made: Command = command(
     surroundings,
     {
-      usage: 'simulate [options...]',
-      description: 'play a fleet of devices against a service; simulate --help tells its options',
+      usage: 'simulate',
+      description:
+        'play a fleet of devices against a service, with the key in DROVER_API_KEY; prints a line of JSON for what happens',
       examples: [
         {
-          meaning: 'what provisions a hundred devices',
-          line: 'drover simulate --devices 100 --list --listen-port 9000',
+          meaning: 'make a hundred devices known that connect over MQTT or ask for their work',
+          line: 'drover simulate --list --devices 100 --flows mqtt,pull | drover devices import - --format json',
+        },
+        {
+          meaning: 'play them until interrupted; one operation in ten fails',
+          line: 'drover simulate --devices 100 --flows mqtt,pull --mqtt $MQTT --fail 0.1',
+        },
+        {
+          meaning: 'what makes a hundred devices of all kinds known: those that are called are called at this port',
+          line: 'drover simulate --list --devices 100 --listen-port 9000',
         },
       ],
       service: false,
       output: false,
-      declare: made => {
-        made.helpOption(false).allowUnknownOption().passThroughOptions()
-      },
+      declare: declareFleet,
     },
-    async (_run, ...args) => await become('simulator/main', args, process.env, SIMULATOR_FLAGS),
+    async ({ options, surroundings: { env } }) => {
+      try {
+        readFleet(options, env)
+      } catch (error) {
+        throw error instanceof RangeError ? new CommandFailed('usage', `${error.message}.`) : error
+      }
+      const asGiven = made.parent?.args.slice(1) ?? []
+      return await become('simulator/main', asGiven, process.env, SIMULATOR_FLAGS)
+    },
   )
+  return made
 }
 
 /** The command that shows it all. */

@@ -1,5 +1,5 @@
 /** The tree of commands. What it says of itself is what help, completion and the reference show. */
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import about from '../../package.json' with { type: 'json' }
 import { auditCommand } from './audit.ts'
 import { endOf } from './command.ts'
@@ -8,6 +8,7 @@ import { backupCommand, pruneCommand, restoreCommand } from './data.ts'
 import { deliveriesCommand } from './deliveries.ts'
 import { devicesCommand } from './devices.ts'
 import { EXIT, EXIT_MEANINGS, type ExitName, exitOf } from './exit-codes.ts'
+import { tellFailure } from './failures.ts'
 import { jobsCommand } from './jobs.ts'
 import { loginCommand, logoutCommand } from './login.ts'
 import { operationsCommand } from './operations.ts'
@@ -58,6 +59,8 @@ export function createProgram(surroundings: Surroundings): Command {
       .configureOutput({
         writeOut: text => void stdout.write(text),
         writeErr: text => void stderr.write(text),
+        // Told where the line ends, in the form that was asked for.
+        outputError: () => {},
         getOutHelpWidth: () => stdout.columns ?? 100,
         getErrHelpWidth: () => stderr.columns ?? 100,
       }),
@@ -78,10 +81,18 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
     await program.parseAsync(args, { from: 'user' })
     return EXIT[endOf(program)]
   } catch (error) {
-    // What commander refuses it has told already.
-    if (exitOf(error) === 'failed') throw error
-    return EXIT[exitOf(error)]
+    const kind = exitOf(error)
+    if (kind === 'failed') throw error
+    const isTold = kind === 'done' || (error instanceof CommanderError && error.code === 'commander.help')
+    if (!isTold) tellFailure(error, kind, { json: isForPrograms(args), stderr: surroundings.stderr })
+    return EXIT[kind]
   }
+}
+
+/** A line that cannot be read has no options yet: whether it asks for JSON is seen from its words. */
+function isForPrograms(args: readonly string[]): boolean {
+  const end = args.indexOf('--')
+  return args.slice(0, end < 0 ? undefined : end).includes('--json')
 }
 
 function exitCodesHelp(): string {

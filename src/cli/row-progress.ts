@@ -1,5 +1,4 @@
 /** How far a long answer has come, row by row; the rows are counted beforehand, and only where somebody watches. */
-
 import { textOf } from '../contract/client/streams.ts'
 import type { Run } from './command.ts'
 
@@ -9,19 +8,49 @@ export interface RowProgress {
   end(): void
 }
 
-/** A bar on standard error where that is a terminal and the rows go elsewhere; without a count it says only how many have come. */
-export async function rowProgress({ out, surroundings }: Run, countRows: () => Promise<number>): Promise<RowProgress> {
+export interface Reading {
+  /** how many rows there are */
+  readonly count: () => Promise<number>
+  /** the most that are asked for */
+  readonly limit?: number
+  /** the rows are shown when all have come, and not as they come */
+  readonly isGathered?: boolean
+}
+
+/** What comes in one page needs no bar. */
+const SHORT = 1_000
+const NOTHING: RowProgress = { more() {}, end() {} }
+
+/**
+ * A bar on standard error where that is a terminal, the rows do not scroll over it and there may be more of them than a page; without a
+ * count it says only how many have come.
+ */
+export async function rowProgress({ out, surroundings }: Run, reading: Reading): Promise<RowProgress> {
+  const { count, limit = Number.POSITIVE_INFINITY, isGathered = false } = reading
   const { stdout, stderr } = surroundings
-  if (!stderr.isTTY || stdout.isTTY) return { more() {}, end() {} }
-  const total = await countRows().catch(() => 0)
+  if (limit <= SHORT || !stderr.isTTY || (stdout.isTTY && !isGathered)) return NOTHING
+  const total = Math.min(limit, await count().catch(() => 0))
   const progress = out.progress('Reading')
   let rows = 0
   return {
-    more(count) {
-      rows += count
+    more(came) {
+      rows += came
       progress.show(total === 0 ? 0 : rows / total, total === 0 ? `${rows} rows` : `${rows} of ${total} rows`)
     },
     end: () => progress.end(),
+  }
+}
+
+/** The same rows, with a bar beside them. */
+export async function* watched<Row>(run: Run, rows: AsyncIterable<Row>, reading: Reading): AsyncGenerator<Row> {
+  const progress = await rowProgress(run, reading)
+  try {
+    for await (const row of rows) {
+      yield row
+      progress.more(1)
+    }
+  } finally {
+    progress.end()
   }
 }
 

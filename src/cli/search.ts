@@ -1,12 +1,12 @@
 /** `drover search`: every search of the interface, as rows, as CSV, or counted. Serves: Job and operation search. */
 import type { Command } from 'commander'
-import type { SearchBody, SummaryAnswer } from '../contract/client/client.ts'
+import type { Client, SearchBody, SummaryAnswer } from '../contract/client/client.ts'
 import { command, type Run } from './command.ts'
 import { CommandFailed } from './exit-codes.ts'
 import { declareFilter, filterOf } from './filters.ts'
-import { foundRows, type RowsName } from './found-rows.ts'
+import { countRows, foundRows, type RowsName } from './found-rows.ts'
 import { type Cell, createTable, table } from './output.ts'
-import { type RowProgress, rowProgress, writeCsv } from './row-progress.ts'
+import { type Reading, rowProgress, watched, writeCsv } from './row-progress.ts'
 import type { Surroundings } from './surroundings.ts'
 import { count, words } from './values.ts'
 
@@ -121,7 +121,8 @@ function limitOf({ options }: Run): number {
 async function listForPrograms(run: Run, name: RowsName, body: SearchBody, query: Query): Promise<undefined> {
   const { client } = await run.session()
   const rows = foundRows(client, name, body, limitOf(run), query)
-  for await (const row of watched(run, name, body, query, rows)) await run.out.line(row, () => '')
+  for await (const row of watched(run, rows, readingOf(run, client, name, body, query)))
+    await run.out.line(row, () => '')
   return undefined
 }
 
@@ -139,7 +140,7 @@ async function listForPeople(
   const titles = named.map(({ name: field, title }) => title ?? field)
   const show = createTable(titles, run.out)
   const rows = foundRows(client, name, { ...body, select }, limitOf(run), query)
-  for await (const row of watched(run, name, body, query, rows)) {
+  for await (const row of watched(run, rows, readingOf(run, client, name, body, query))) {
     await show.row(named.map(({ key }) => cellOf((row as Record<string, unknown>)[key])))
   }
   if ((await show.end()) === 0) await run.out.write('Nothing found.\n')
@@ -152,32 +153,14 @@ function cellOf(value: unknown): Cell {
 
 async function stream(run: Run, name: RowsName, body: SearchBody, query: Query): Promise<undefined> {
   const { client } = await run.session()
-  const progress = await progressOf(run, name, body, query)
+  const progress = await rowProgress(run, { count: () => countRows(client, name, body, query) })
   const response = await client.open(name, 'text/plain', { body, query, signal: run.surroundings.interrupted })
   await writeCsv(run, response, progress)
   return undefined
 }
 
-function progressOf(run: Run, name: RowsName, { filter }: SearchBody, query: Query): Promise<RowProgress> {
-  return rowProgress(run, async () => {
-    const { client } = await run.session()
-    const { summary } = await client.call(`${name}/summary`, { body: filter ? { filter } : {}, query })
-    return summary.count
-  })
-}
-
-/** The same rows; of all of them it is shown how far they have come. */
-async function* watched<Row>(run: Run, name: RowsName, body: SearchBody, query: Query, rows: AsyncIterable<Row>) {
-  if (run.options.all !== true) return yield* rows
-  const progress = await progressOf(run, name, body, query)
-  try {
-    for await (const row of rows) {
-      yield row
-      progress.more(1)
-    }
-  } finally {
-    progress.end()
-  }
+function readingOf(run: Run, client: Client, name: RowsName, body: SearchBody, query: Query): Reading {
+  return { count: () => countRows(client, name, body, query), limit: limitOf(run) }
 }
 
 async function summarise(run: Run, name: RowsName, body: SearchBody, query: Query): Promise<undefined> {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { command, commandForEach, group } from './command.ts'
 import { anyValue, declareFilter, filterOf } from './filters.ts'
-import { collected, foundRows } from './found-rows.ts'
+import { listedRows } from './found-rows.ts'
 import { declareJob, readJob, requestOf } from './job-options.ts'
 import { JOB_TITLES, jobRow } from './job-words.ts'
 import { tableOr } from './output.ts'
@@ -96,11 +96,8 @@ function listCommand(surroundings: Surroundings): Command {
     },
     async run => {
       const { out, options } = run
-      const { client } = await run.session()
       const filter = await filterOf(options, surroundings, anyValue('tasks.state', options.state))
-      const tasks = await collected(
-        foundRows(client, 'POST /search/tasks', filter ? { filter } : {}, Number(options.limit)),
-      )
+      const tasks = await listedRows(run, 'POST /search/tasks', filter ? { filter } : {})
       await out.answer(tasks, () =>
         tableOr(
           'No tasks.',

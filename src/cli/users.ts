@@ -5,7 +5,7 @@ import { ask, firstLines } from './asking.ts'
 import { command, commandForEach, group, type Run } from './command.ts'
 import { CommandFailed } from './exit-codes.ts'
 import { anyValue, declareFilter, filterOf } from './filters.ts'
-import { collected, foundRows } from './found-rows.ts'
+import { listedRows } from './found-rows.ts'
 import { type Cell, facts, tableOr } from './output.ts'
 import type { Surroundings } from './surroundings.ts'
 import { count, each, member, words } from './values.ts'
@@ -70,11 +70,10 @@ function listCommand(surroundings: Surroundings): Command {
     },
     async run => {
       const { out, options } = run
-      const { client } = await run.session()
       const filter = await filterOf(options, surroundings, anyValue('users.profile', options.profile))
       const sort = { parameters: [{ name: 'users.email', type: 'ASCENDING' as const }] }
       const body = { sort, ...(filter && { filter }) }
-      const users = await collected(foundRows(client, 'POST /search/users', body, Number(options.limit)))
+      const users = await listedRows(run, 'POST /search/users', body)
       await out.answer(users, () => tableOr('No users.', TITLES, users.map(row)))
       return undefined
     },

@@ -1,9 +1,10 @@
 /**
- * The options of `npm run simulate`, as commander reads them. Their defaults and bounds are the fleet's.
+ * The options of `drover simulate`, as commander declares and reads them: the command line and the process of the simulator have the same.
+ * Their defaults and bounds are the fleet's. The key is no option: others can see those.
  */
-import { Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Latency, parseLatency } from './latency.ts'
-import { FLEET_DEFAULTS as D, type FleetRequest, type FlowWeights, parseFlows } from './options.ts'
+import { completeOptions, FLEET_DEFAULTS as D, type FleetRequest, type FlowWeights, parseFlows } from './options.ts'
 
 /** What the process does beside running the fleet. */
 export interface ProcessOptions {
@@ -22,7 +23,6 @@ export interface ProcessOptions {
 interface CommandLine extends ProcessOptions {
   url?: string
   mqtt?: string
-  apiKey: string
   devices?: number
   flows?: FlowWeights
   prefix?: string
@@ -41,34 +41,41 @@ interface CommandLine extends ProcessOptions {
   pullConcurrency?: number
 }
 
-/** Reads the options. Throws a RangeError in plain words on a value that cannot be read; prints the help and exits for `--help`. */
-export function readCommandLine(argv: readonly string[]): { request: FleetRequest; settings: ProcessOptions } {
-  const line = declareOptions()
-    .parse([...argv])
-    .opts<CommandLine>()
+/** What was asked for, by the options of a command and the key in `DROVER_API_KEY`. Throws a RangeError in plain words on what is out of bounds. */
+export function readFleet(
+  options: object,
+  env: Readonly<Record<string, string | undefined>>,
+): { request: FleetRequest; settings: ProcessOptions } {
+  const line = options as CommandLine
   const { organization, list, hold, exitWithParent, statsEvery, lateBy, pullWait, ...same } = line
+  // A list is made without asking anybody.
+  const apiKey = env.DROVER_API_KEY || (list ? 'none' : '')
+  if (apiKey === '')
+    throw new RangeError('DROVER_API_KEY must hold a key of the organization, which serves every device')
+  if (!(statsEvery >= 0 && statsEvery <= 86_400)) throw new RangeError('stats-every must be 0 to 86400 seconds')
   const request: FleetRequest = {
     ...same,
+    apiKey,
     ...(lateBy === undefined ? {} : { lateByMs: lateBy }),
     ...(pullWait === undefined ? {} : { pullWaitS: pullWait }),
   }
+  completeOptions(request)
   return { request, settings: { organization, list, hold, exitWithParent, statsEvery } }
 }
 
-function declareOptions(): Command {
-  return new Command('simulate')
-    .description('Plays a fleet of devices that speak to the service as real ones do. Prints one JSON object a line.')
-    .addOption(new Option('--url <url>', `the service's address (default: ${D.url})`).env('DROVER_URL'))
+/** Adds the options to a command. */
+export function declareFleet(command: Command): Command {
+  return command
+    .addOption(new Option('--url <url>', `the service's address (default: DROVER_URL, or ${D.url})`).env('DROVER_URL'))
     .option('--mqtt <url>', `the broker's address (default: ${D.mqtt})`)
-    .addOption(
-      new Option('--api-key <key>', 'a key of the organization, which serves every device')
-        .env('DROVER_API_KEY')
-        .makeOptionMandatory(),
-    )
     .option('--devices <n>', `how many (default: ${D.devices})`, Number)
-    .option('--flows <flow=weight,...>', 'of mqtt, http-sync, http-async and pull (default: one of each)', parseFlows)
+    .option(
+      '--flows <flow=weight,...>',
+      'of mqtt, http-sync, http-async and pull (default: one of each)',
+      inWords(parseFlows),
+    )
     .option('--prefix <text>', `devices are called <prefix>-<n> (default: ${D.prefix})`)
-    .option('--latency <ms>', '200, 50..500 or exp:200 (default: 50..500)', parseLatency)
+    .option('--latency <ms>', '200, 50..500 or exp:200 (default: 50..500)', inWords(parseLatency))
     .option('--fail <rate>', `operations that fail, 0 to 1 (default: ${D.fail})`, Number)
     .option('--silent <rate>', `requests that are never answered, 0 to 1 (default: ${D.silent})`, Number)
     .option('--duplicate <rate>', `final responses sent twice, 0 to 1 (default: ${D.duplicate})`, Number)
@@ -90,4 +97,15 @@ function declareOptions(): Command {
     .option('--hold', 'connect the devices only when a line comes in on the standard input', false)
     .option('--exit-with-parent', 'end when the standard input closes', false)
     .option('--stats-every <s>', 'print the counters this often; 0 never', Number, 0)
+}
+
+/** Commander names the option and shows what is wrong with it. */
+function inWords<T>(parse: (text: string) => T): (text: string) => T {
+  return text => {
+    try {
+      return parse(text)
+    } catch (error) {
+      throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
+    }
+  }
 }

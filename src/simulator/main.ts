@@ -5,18 +5,26 @@
  * Started with `--max-semi-space-size=16`, as `npm run simulate` does, ten thousand devices stay within 500 MB.
  */
 import { createInterface } from 'node:readline'
-import { type ProcessOptions, readCommandLine } from './command-line.ts'
+import { Command } from 'commander'
+import { declareFleet, type ProcessOptions, readFleet } from './command-line.ts'
 import { type FleetDevice, fleetDevices, provisioningOf } from './devices.ts'
 import { openFleet } from './fleet.ts'
 import { completeOptions, type FleetRequest } from './options.ts'
 
+/** The exit code of what was not asked for rightly, as that of every command. */
+const USAGE = 2
+
 try {
-  const { request, settings } = readCommandLine(process.argv)
+  const line = declareFleet(new Command('simulate'))
+    .description('Plays a fleet of devices that speak to the service as real ones do. Prints one JSON object a line.')
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : USAGE))
+    .parse()
+  const { request, settings } = readFleet(line.opts(), process.env)
   if (settings.list) say(listDevices(request, settings.organization))
   else await run(request, settings)
 } catch (error) {
   say({ failed: { reason: error instanceof Error ? error.message : String(error) } })
-  process.exitCode = 1
+  process.exitCode = error instanceof RangeError ? USAGE : 1
 }
 
 async function run(request: FleetRequest, settings: ProcessOptions): Promise<void> {

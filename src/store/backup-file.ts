@@ -9,6 +9,7 @@ import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { BrokenBackup, type ReadRecord, readRecords } from './backup-format.ts'
+import { Unfit } from './unfit.ts'
 
 /**
  * Has a backup written to a file beside the wanted one, which takes its place when everything is on the disk. Fails where something is
@@ -61,8 +62,8 @@ export async function writeBackupFile<T>(
 
 function refuseTaken(file: string): (error: NodeJS.ErrnoException) => never {
   return error => {
-    if (error.code === 'EEXIST') throw new Error(`${file} is there already: name another file, or move it away`)
-    throw new Error(`${file} cannot be written: ${error.message}`)
+    if (error.code === 'EEXIST') throw new Unfit('file', `${file} is there already: name another file, or move it away`)
+    throw new Unfit('file', `${file} cannot be written: ${error.message}`)
   }
 }
 
@@ -101,6 +102,6 @@ function worded(file: string, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code === 'Z_BUF_ERROR') return new BrokenBackup(`${file}: the backup breaks off before its end`)
   if (code.startsWith('Z_')) return new BrokenBackup(`${file}: the file is no backup, or it is damaged`)
-  if (code === 'ENOENT') return new Error(`${file} is not there`)
+  if (code === 'ENOENT') return new Unfit('file', `${file} is not there`)
   return error instanceof BrokenBackup ? new BrokenBackup(`${file}: ${error.message}`) : error
 }

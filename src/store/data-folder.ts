@@ -6,6 +6,7 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Unfit } from './unfit.ts'
 
 export interface DataFolder {
   /** Absolute. */
@@ -35,7 +36,10 @@ export async function holdDataFolder(folder: string): Promise<DataFolder> {
     await mkdir(absolute, { recursive: true, mode: 0o711 })
     lock = new DatabaseSync(path.join(absolute, 'lock'), { timeout: 0 })
   } catch (error) {
-    throw new Error(`The data folder ${absolute} cannot be used: ${error instanceof Error ? error.message : error}`)
+    throw new Unfit(
+      'file',
+      `The data folder ${absolute} cannot be used: ${error instanceof Error ? error.message : error}`,
+    )
   }
   try {
     lock.exec('begin exclusive')
@@ -43,7 +47,10 @@ export async function holdDataFolder(folder: string): Promise<DataFolder> {
     lock.close()
     if (!isBusy(error)) throw error
     const holder = await readFile(holderFile, 'utf8').catch(() => 'another process')
-    throw new Error(`The data folder ${absolute} is held by ${holder.trim()}: stop it first, or choose another folder`)
+    throw new Unfit(
+      'database',
+      `The data folder ${absolute} is held by ${holder.trim()}: stop it first, or choose another folder`,
+    )
   }
   await chmod(path.join(absolute, 'lock'), 0o600)
   await writeFile(holderFile, `process ${process.pid} on ${hostname()}\n`)

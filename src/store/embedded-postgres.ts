@@ -15,6 +15,7 @@ import {
   stopPostmaster,
   urlOf,
 } from './postmaster.ts'
+import { Unfit } from './unfit.ts'
 
 export interface EmbeddedPostgresOptions {
   /** The data folder, which the caller holds alone. */
@@ -58,7 +59,7 @@ async function createDatabase(cluster: Cluster, port: number): Promise<void> {
  * database, and makes none.
  */
 export async function runningEmbeddedUrl(dataDir: string, log: Logger): Promise<string | null> {
-  if (!(await hasCluster(dataDir))) throw new Error(`There is no database in ${dataDir}`)
+  if (!(await hasCluster(dataDir))) throw new Unfit('noDatabase', `There is no database in ${dataDir}`)
   const cluster = await openCluster(dataDir, log)
   const port = await answeringPort(cluster)
   return port === null ? null : urlOf(cluster, port, databaseName)

@@ -8,6 +8,7 @@ import path from 'node:path'
 import { runner } from 'node-pg-migrate'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { Unfit } from './unfit.ts'
 
 export interface MigrateOptions {
   url: string
@@ -90,7 +91,8 @@ export async function requireOwnSchema(url: string): Promise<void> {
     const [applied, own] = [await appliedMigrations(client), await ownMigrations()]
     const last = applied.at(-1)?.name ?? 'none'
     if (applied.length === own.length && last === own.at(-1)?.name) return
-    throw new Error(
+    throw new Unfit(
+      'database',
       `The schema of the database is at ${last}, that of this build at ${own.at(-1)?.name}: use the build that serves it`,
     )
   } finally {
@@ -104,7 +106,8 @@ async function refuseStrangers(client: pg.Client, files: readonly MigrationFile[
   const known = new Map(files.map(file => [file.name, file]))
   const unknown = rows.filter(row => !known.has(row.name)).map(row => row.name)
   if (unknown.length > 0) {
-    throw new Error(
+    throw new Unfit(
+      'database',
       `The database's schema is newer than this build, which does not know ${unknown.sort().join(', ')}: ` +
         'start a build that does, or restore a backup from before',
     )

@@ -10,6 +10,7 @@ import type { Logger } from 'pino'
 import { monthNamed } from '../domain/months.ts'
 import { type BackupHeader, BrokenBackup, type ReadRecord } from './backup-format.ts'
 import { appliedMigrations, MIGRATION_TABLES, migrate, ownMigrations } from './migrate.ts'
+import { Unfit } from './unfit.ts'
 
 export interface RestoreOptions {
   readonly url: string
@@ -78,18 +79,22 @@ function refuseNewer(
   const known = new Map(own.map(({ name, sha256 }) => [name, sha256]))
   const unknown = migrations.filter(({ name }) => !known.has(name)).map(({ name }) => name)
   if (unknown.length > 0) {
-    throw new Error(
+    throw new Unfit(
+      'database',
       `The backup was taken by a newer build: this one does not know ${unknown.join(', ')}. Restore it with the build that took it, or a later one`,
     )
   }
   const other = migrations.find(({ name, sha256 }, index) => known.get(name) !== sha256 || own[index]?.name !== name)
   if (other)
-    throw new Error(`The backup was taken by another build: its migration ${other.name} is not the one of this build`)
+    throw new Unfit(
+      'database',
+      `The backup was taken by another build: its migration ${other.name} is not the one of this build`,
+    )
 }
 
 async function refuseOthers(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [lockNumber])
-  if (!rows[0]?.taken) throw new Error('Another restore into this database is under way')
+  if (!rows[0]?.taken) throw new Unfit('database', 'Another restore into this database is under way')
 }
 
 async function refuseOldServer(client: pg.Client): Promise<void> {
@@ -97,7 +102,7 @@ async function refuseOldServer(client: pg.Client): Promise<void> {
     `select current_setting('server_version_num')::int as number, current_setting('server_version') as version`,
   )
   if ((rows[0]?.number ?? 0) < POSTGRES_LEAST) {
-    throw new Error(`The server is PostgreSQL ${rows[0]?.version}: Drover needs 15 or newer`)
+    throw new Unfit('database', `The server is PostgreSQL ${rows[0]?.version}: Drover needs 15 or newer`)
   }
 }
 
@@ -115,13 +120,17 @@ async function refuseFull(client: pg.Client, { migrations }: BackupHeader): Prom
   for (const { name } of tables) {
     const found = await client.query(`select from ${name} limit 1`)
     if (found.rowCount !== 0) {
-      throw new Error(`The database is not empty: there are rows in ${name}. Restore into an empty database`)
+      throw new Unfit(
+        'database',
+        `The database is not empty: there are rows in ${name}. Restore into an empty database`,
+      )
     }
   }
   if (tables.length === 0) return
   const applied = rows.length === tables.length ? [] : await appliedMigrations(client)
   if (applied.length !== migrations.length) {
-    throw new Error(
+    throw new Unfit(
+      'database',
       `The database is not empty: it has ${tables.length} tables, among them ${tables[0]!.name}. Restore into an empty database`,
     )
   }

@@ -35,7 +35,7 @@ describe('every command', () => {
   })
 
   test('shows its examples in its help', async () => {
-    for (const { path: names, command } of leaves.filter(({ path: names }) => names[0] !== 'simulate')) {
+    for (const { path: names, command } of leaves) {
       const { code, stdout } = await cli.run([...names, '--help'])
       expect([code, names]).toEqual([0, names])
       for (const { line } of examplesOf(command)) expect(stdout).toContain(line)

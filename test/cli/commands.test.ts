@@ -12,6 +12,7 @@ const inFile = (name: string) => path.join(cli.home, name)
 
 await house.provision('meter-1', { 'provision.administration.tags': ['meters'] })
 const key = await house.provision('asking')
+await cli.run('tasks create REFRESH_INFO --tag none --every 1h --timeout 60s --stop 30m'.split(' '))
 
 async function job(...args: string[]): Promise<JobView> {
   const ran = await cli.run(['jobs', 'run', 'REFRESH_INFO', '--timeout', '60s', '--json', ...args])
@@ -46,7 +47,7 @@ describe('exit codes', () => {
       expect([code, stdout]).toEqual([2, ''])
       expect(stderr).not.toBe('')
     }
-    expect((await cli.run(['jobs', 'lst'])).stderr).toContain('Did you mean list?')
+    expect((await cli.run(['jobs', 'lst'])).stderr).toBe("drover: unknown command 'lst' (Did you mean list?)\n")
   })
 
   test('3: the service cannot be reached', async () => {
@@ -114,6 +115,30 @@ describe('exit codes', () => {
     expect(JSON.parse(stderr)).toMatchObject({
       error: { kind: 'notFound', exitCode: code, status: 404, errors: [{ code: '0x010005' }] },
     })
+  })
+
+  test.each([
+    ['jobs lst --json', "unknown command 'lst' (Did you mean list?)"],
+    ['jobs show --json', "missing required argument 'job'"],
+    ['jobs list --limit none --json', expect.stringContaining('It must be a whole number above 0.')],
+    ['search nothing --json', expect.stringContaining('What is searched is one of jobs')],
+    ['simulate --json', "unknown option '--json'"],
+    ['prune --months 2000 --json', expect.stringContaining('at most 1200')],
+  ])('for programs, "%s" is told in JSON too', async (line, message) => {
+    const { code, stdout, stderr } = await cli.run(line.split(' '))
+    expect([code, stdout]).toEqual([2, ''])
+    expect(JSON.parse(stderr)).toEqual({ error: { kind: 'usage', exitCode: 2, message } })
+  })
+
+  test.each([
+    ['simulate --nothing', "unknown option '--nothing'"],
+    ['simulate --devices many', 'devices must be a whole number from 1 to 1000000, not NaN.'],
+    ['simulate --fail 2', 'fail must be a number from 0 to 1, not 2.'],
+    ['simulate --latency soon', 'latency must read like 200, 50..500 or exp:200, not soon'],
+  ])('"%s" is refused before a fleet is started', async (line, words) => {
+    const { code, stdout, stderr } = await cli.run(line.split(' '))
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(words)
   })
 })
 
@@ -388,16 +413,27 @@ describe('audit', () => {
   })
 })
 
-test.each(['search devices --csv', 'search devices --all', 'search devices --all --json', 'audit --csv'])(
-  '%s shows how far it has come where somebody watches, and nothing of it in the answer',
-  async line => {
-    const args = line.split(' ')
-    const [watched, unwatched] = [await cli.run(args, { watched: true }), await cli.run(args)]
-    expect([watched.code, unwatched.code, unwatched.stderr]).toEqual([0, 0, ''])
-    expect(watched.stderr).toContain('Reading')
-    const [, come, all] = /(\d+) of (\d+) rows(?!.* of )/s.exec(watched.stderr) ?? []
-    expect([come, all]).toEqual([all, expect.any(String)])
-    expect(watched.stdout).not.toContain('Reading')
-    expect(watched.stdout.split('\n')[0]).toBe(unwatched.stdout.split('\n')[0])
-  },
-)
+test.each([
+  'search devices --csv',
+  'search devices --all',
+  'search devices --limit 5000',
+  'search devices --all --json',
+  'operations list --all',
+  'operations list --all --json',
+  'operations list --ended --limit 2000',
+  'jobs list --limit 2000',
+  'tasks list --limit 2000',
+  'devices list --limit 2000',
+  'users list --limit 2000 --json',
+  'audit --limit 2000',
+  'audit --csv',
+])('%s shows how far it has come where somebody watches, and nothing of it in the answer', async line => {
+  const args = line.split(' ')
+  const [watched, unwatched] = [await cli.run(args, { watched: true }), await cli.run(args)]
+  expect([watched.code, unwatched.code, unwatched.stderr]).toEqual([0, 0, ''])
+  expect(watched.stderr).toContain('Reading')
+  const [, come, all] = /(\d+) of (\d+) rows(?!.* of )/s.exec(watched.stderr) ?? []
+  expect([come, all]).toEqual([all, expect.any(String)])
+  expect(watched.stdout).not.toContain('Reading')
+  expect(watched.stdout.split('\n')[0]).toBe(unwatched.stdout.split('\n')[0])
+})

@@ -39,6 +39,10 @@ describe.each(Object.keys(ASKED))('%s', shell => {
     expect((await completed(shell, 'drover', 'de')).sort()).toEqual(['deliveries', 'demo', 'devices'])
     expect((await completed(shell, 'drover', 'jobs', 'r')).sort()).toEqual(['resume', 'run'])
     expect(await completed(shell, 'drover', 'jobs', 'list', '--sta')).toEqual(['--status'])
+    expect((await completed(shell, 'drover', 'simulate', '--pull')).sort()).toEqual([
+      '--pull-concurrency',
+      '--pull-wait',
+    ])
     expect(await completed(shell, 'drover', 'jobs', 'show', '0196c0a4b1e00801', '--js')).toEqual(['--json'])
   })
 })

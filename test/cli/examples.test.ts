@@ -186,6 +186,8 @@ async function shell(script: string, environment: Record<string, string> = {}): 
     DROVER_PORT: '0',
     DROVER_MQTT_PORT: '0',
     DROVER_API_KEY: house.apiKey,
+    DROVER_URL: house.url,
+    MQTT: house.mqtt,
     ...environment,
   }
   return await new Promise((resolve, reject) => {
@@ -202,8 +204,8 @@ async function shell(script: string, environment: Record<string, string> = {}): 
     let isStopped = false
     child.stdout.on('data', data => {
       stdout += data
-      // A service has shown what it can once it is ready. A second signal would not let it stop in order.
-      if (!isStopped && stdout.includes('"msg":"ready"')) isStopped = child.kill('SIGTERM')
+      // A service and a fleet have shown what they can once they are ready. A second signal would not let them stop in order.
+      if (!isStopped && /"msg":"ready"|^\{"ready"/m.test(stdout)) isStopped = child.kill('SIGTERM')
     })
     child.once('close', code => {
       clearTimeout(timer)

@@ -54,11 +54,11 @@ describe.skipIf(!isRoomy).each(['mqtt', 'pull'] as const)(`${DEVICES} devices ov
       const simulator = startChild(
         path.join(import.meta.dirname, '../../src/simulator/main.ts'),
         [
-          ...['--api-key', house.apiKey, '--url', house.url, '--mqtt', house.mqtt, '--exit-with-parent'],
+          ...['--url', house.url, '--mqtt', house.mqtt, '--exit-with-parent'],
           ...['--devices', String(DEVICES), '--flows', `${flow}=1`, '--latency', '0', '--parts', '0'],
           ...['--pull-concurrency', String(DEVICES), '--pull-wait', '60', '--stats-every', '1'],
         ],
-        {},
+        { DROVER_API_KEY: house.apiKey },
         ['--max-semi-space-size=16'],
       )
       children.push(simulator)

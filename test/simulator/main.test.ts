@@ -17,8 +17,11 @@ afterEach(async () => {
   await service.close()
 })
 
-function simulate(...options: string[]): void {
-  child = spawn(process.execPath, ['src/simulator/main.ts', ...options], { stdio: ['pipe', 'pipe', 'inherit'] })
+function simulate(options: readonly string[], apiKey = 'key'): void {
+  child = spawn(process.execPath, ['src/simulator/main.ts', ...options], {
+    env: { ...process.env, DROVER_API_KEY: apiKey },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   const reader: Interface = createInterface({ input: child.stdout! })
   lines = reader[Symbol.asyncIterator]()
 }
@@ -28,20 +31,11 @@ async function nextLine(): Promise<Record<string, Record<string, unknown>>> {
   return JSON.parse(value)
 }
 
-const fleetOptions = (apiKey = 'key') => [
-  '--url',
-  service.url,
-  '--mqtt',
-  service.mqtt,
-  '--api-key',
-  apiKey,
-  '--devices',
-  '8',
-]
+const fleetOptions = (...more: string[]) => ['--url', service.url, '--mqtt', service.mqtt, '--devices', '8', ...more]
 
 describe('the simulator as a process', () => {
   test('says where it listens, then that all devices are up, and its counters when it is told to end', async () => {
-    simulate(...fleetOptions(), '--latency', '10', '--pull-wait', '1')
+    simulate(fleetOptions('--latency', '10', '--pull-wait', '1'))
     const { listening } = await nextLine()
     expect(listening).toEqual({ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/), devices: 8 })
     const { ready } = await nextLine()
@@ -58,7 +52,7 @@ describe('the simulator as a process', () => {
   })
 
   test('waits for a line before it connects, and ends with its parent', async () => {
-    simulate(...fleetOptions(), '--hold', '--exit-with-parent')
+    simulate(fleetOptions('--hold', '--exit-with-parent'))
     expect(await nextLine()).toHaveProperty('listening')
     child.stdin?.write('connect\n')
     expect(await nextLine()).toHaveProperty('ready')
@@ -68,7 +62,7 @@ describe('the simulator as a process', () => {
   })
 
   test('ends when told to while its devices are still refused', async () => {
-    simulate(...fleetOptions('wrong'))
+    simulate(fleetOptions(), 'wrong')
     expect(await nextLine()).toHaveProperty('listening')
     child.kill('SIGINT')
     expect(await nextLine()).toHaveProperty('stopped')
@@ -76,7 +70,7 @@ describe('the simulator as a process', () => {
   })
 
   test('lists what provisions its devices in bulk', async () => {
-    simulate(...fleetOptions(), '--list', '--listen-port', '7000', '--organization', 'acme')
+    simulate(fleetOptions('--list', '--listen-port', '7000', '--organization', 'acme'), '')
     const { entities } = await nextLine()
     const values = Object.values(entities ?? {}).map(entity =>
       Object.fromEntries(
@@ -97,9 +91,9 @@ describe('the simulator as a process', () => {
     })
   })
 
-  test('ends with 1 and the reason when an option is out of bounds', async () => {
-    simulate(...fleetOptions(), '--fail', '7')
+  test('ends with 2 and the reason when an option is out of bounds', async () => {
+    simulate(fleetOptions('--fail', '7'))
     expect(await nextLine()).toEqual({ failed: { reason: 'fail must be a number from 0 to 1, not 7' } })
-    expect(await once(child, 'exit')).toEqual([1, null])
+    expect(await once(child, 'exit')).toEqual([2, null])
   })
 })

@@ -1,0 +1,115 @@
+/** `drover backup`, `restore` and `prune` as processes: what they end with, what they tell programs, and the bar that people see. */
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, describe, expect, test } from 'vitest'
+import { firstNumberAt } from '../../src/domain/identity.ts'
+import { readyMonths } from '../../src/engine/housekeeper.ts'
+import { sql } from '../../src/store/statement.ts'
+import { createTestDatabase } from '../database.ts'
+
+const root = path.resolve(import.meta.dirname, '../..')
+const folder = await mkdtemp(path.join(tmpdir(), 'drover-data-'))
+afterAll(() => rm(folder, { recursive: true, force: true }))
+const { database, url, close } = await createTestDatabase()
+afterAll(close)
+const inFolder = (name: string) => path.join(folder, name)
+const RUN_MS = 120_000
+await writeFile(inFolder('taken'), 'mine')
+await writeFile(inFolder('damaged'), 'no backup')
+
+async function ended(program: string, args: readonly string[], variables: Record<string, string>) {
+  const env = { PATH: process.env.PATH, TERM: 'xterm', DATABASE_URL: url, ...variables }
+  const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const closed = new Promise<number | null>(resolve => child.once('close', resolve))
+  const [code, stdout, stderr] = await Promise.all([closed, text(child.stdout), text(child.stderr)])
+  return { code, stdout, stderr }
+}
+
+const drover = (line: string, variables: Record<string, string> = {}) =>
+  ended(process.execPath, ['src/cli/drover.ts', ...line.split(' ')], variables)
+
+/** An address at which nobody listens. */
+const NOWHERE = 'postgres://drover:drover@127.0.0.1:1/drover'
+
+describe('what fails ends with the code of its kind, and programs are told in JSON', () => {
+  test.each<[string, string, number, string, string, Record<string, string>?]>([
+    ['a file that is there already', `backup ${inFolder('taken')}`, 2, 'usage', 'is there already'],
+    ['a folder that is not there', `backup ${inFolder('no/where')}`, 2, 'usage', 'cannot be written'],
+    ['a backup that is not there', `restore ${inFolder('nothing')}`, 2, 'usage', 'is not there'],
+    ['months that nobody named', 'prune', 2, 'usage', 'How much is to be kept?'],
+    ['a variable that cannot be read', 'prune --months 2', 2, 'usage', 'DROVER_PORT', { DROVER_PORT: 'none' }],
+    ['a database that is away', 'prune --months 2', 3, 'unreachable', 'cannot be reached', { DATABASE_URL: NOWHERE }],
+    ['a file that is no backup', `restore ${inFolder('damaged')}`, 4, 'refused', 'no backup'],
+    [
+      'a folder without a database',
+      `backup ${inFolder('of-nothing')}`,
+      6,
+      'notFound',
+      'There is no database',
+      { DATABASE_URL: '', DROVER_DATA_DIR: inFolder('empty') },
+    ],
+  ])(
+    '%s',
+    async (_, line, exitCode, kind, words, variables) => {
+      const { code, stdout, stderr } = await drover(`${line} --json`, variables)
+      expect([code, stdout]).toEqual([exitCode, ''])
+      expect(JSON.parse(stderr)).toEqual({ error: { kind, exitCode, message: expect.stringContaining(words) } })
+    },
+    RUN_MS,
+  )
+
+  test(
+    'people are told in a line, and a service that cannot start ends with the same codes',
+    async () => {
+      const [backup, service] = await Promise.all([
+        drover(`backup ${inFolder('taken')}`),
+        drover('serve', { DATABASE_URL: NOWHERE }),
+      ])
+      expect(backup).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: `drover: ${inFolder('taken')} is there already: name another file, or move it away\n`,
+      })
+      expect(await readFile(inFolder('taken'), 'utf8')).toBe('mine')
+      expect(service.code).toBe(3)
+      expect(service.stderr).toContain('drover cannot start: The database cannot be reached')
+    },
+    RUN_MS,
+  )
+})
+
+/** An ended job with one operation, in a month long ago. */
+async function endedAt(instant: Date): Promise<void> {
+  const job = firstNumberAt(instant.getTime())
+  await readyMonths(database, instant)
+  await database.query(sql`insert into organization (name, created_at) values ('o', ${instant}) on conflict do nothing`)
+  await database.query(sql`
+    insert into job (job, organization, name, user_email, request, status, created_at, timeout_ms)
+    select ${job}, organization, 'REBOOT', 'a@b', '{}', 'FINISHED', ${instant}, 1 from organization`)
+  await database.query(sql`
+    insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, ended_at)
+    select ${job}, 1, 1, organization, 'FINISHED', 'SUCCESSFUL', 'successful', 1, ${instant} from organization`)
+}
+
+// A terminal is what a bar needs; `script` of util-linux gives one.
+test.runIf(spawnSync('script', ['--version']).status === 0)(
+  'prune and backup show on a terminal how far they have come',
+  async () => {
+    await endedAt(new Date('2024-01-10T00:00:00Z'))
+    await endedAt(new Date('2024-02-10T00:00:00Z'))
+    const onTerminal = (line: string) =>
+      ended('script', ['-qec', `'${process.execPath}' src/cli/drover.ts ${line}`, '/dev/null'], {})
+    const backup = await onTerminal(`backup ${inFolder('whole')}`)
+    expect([backup.code, backup.stdout]).toEqual([0, expect.stringMatching(/Backing up .*MB/s)])
+    const prune = await onTerminal('prune --months 1')
+    expect(prune.code).toBe(0)
+    expect(prune.stdout).toMatch(/Pruning .*100% \d+ months and 2 jobs.*and 2 jobs from before .* are gone/s)
+    const elsewhere = await drover('prune --months 1 --json')
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([0, ''])
+    expect(JSON.parse(elsewhere.stdout)).toMatchObject({ months: [], jobs: 0 })
+  },
+  RUN_MS,
+)
