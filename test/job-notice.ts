@@ -25,6 +25,7 @@ export const jobNotice: JobNotice = {
 export function noticeMessage(more: Partial<DeliveryMessage> = {}): DeliveryMessage {
   return {
     id: '01234567-89ab-8cde-8f10-000000000000',
+    organization: 1,
     job: 1n,
     event: 'jobFinished',
     receiver: '',

@@ -2,7 +2,7 @@
 
 import { isRefusable } from '../connectors/address-guard.ts'
 import { row } from './row.ts'
-import { deviceUrlTemplate, listOf, longestMs, type Parser, wholeNumber } from './values.ts'
+import { deviceUrlTemplate, listOf, longestMs, nameServer, type Parser, wholeNumber } from './values.ts'
 
 const hostOrNetwork: Parser<string> = value => {
   if (!isRefusable(value)) {
@@ -35,5 +35,11 @@ export const deviceVariables = {
     null,
     listOf(hostOrNetwork),
     'Hosts and networks (`10.0.0.0/8`), separated by commas, at which no device is called.',
+  ),
+  nameServers: row(
+    'DROVER_NAME_SERVERS',
+    null,
+    listOf(nameServer),
+    'Name servers (`10.0.0.2`, `10.0.0.2:5353`), separated by commas, asked for the hosts of devices and callbacks instead of those of the system.',
   ),
 } as const

@@ -47,6 +47,14 @@ export const origin: Parser<string> = value => {
   return value
 }
 
+/** The address of a name server, with a port where it is not 53. */
+export const nameServer: Parser<string> = value => {
+  const [, bracketed, plain, port = '53'] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(value) ?? []
+  const isServer = isIP(bracketed ?? plain ?? value) !== 0 && Number(port) > 0 && Number(port) <= 65_535
+  if (!isServer) throw new Error('addresses such as 10.0.0.2, 10.0.0.2:5353 or [::1]:5353, separated by commas')
+  return value
+}
+
 /** An address of the Internet protocol, or a network of them. */
 export const network: Parser<string> = value => {
   const [address = '', bits, ...more] = value.split('/')

@@ -2,7 +2,7 @@
  * Which network addresses the service may call out to, whoever names them: devices in their URL, clients in their callback. Judges
  * the address that is connected to, never the name, so that a name cannot point elsewhere once it was judged. Knows no protocol.
  */
-import { type LookupAddress, type LookupAllOptions, lookup as resolve } from 'node:dns'
+import type { LookupAddress } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 /** What an operator says about addresses. An address in `allowed` is allowed, whatever else holds. */
@@ -69,12 +69,8 @@ export function judgeAddress(ip: string, rules: AddressRules): string | undefine
   return rules.refused.find(({ list }) => list.check(address, type))?.reason
 }
 
-/** How all addresses of a name are asked for, as `dns.lookup` does it. */
-export type NameService = (
-  hostname: string,
-  options: LookupAllOptions,
-  callback: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
-) => void
+/** Finds the addresses of a name, or fails. */
+export type FindAddresses = (hostname: string) => Promise<readonly LookupAddress[]>
 
 /** The error of a guarded look-up that found refused addresses only. */
 export class AddressRefused extends Error {
@@ -93,19 +89,25 @@ export function judgeHost(hostname: string, rules: AddressRules): string | undef
 }
 
 /**
- * A look-up for `net.connect` and everything built on it, that answers allowed addresses only. Fails as `dns.lookup` does, and
- * with `AddressRefused` where all that the name stands for is refused.
+ * A look-up for `net.connect` and everything built on it, that answers allowed addresses only: those of one answer are judged and then
+ * connected to, and the name is not asked for again in between. Fails as `find` does, and with `AddressRefused` where all that the
+ * name stands for is refused.
  */
-export function guardedLookup(rules: AddressRules, names: NameService = resolve): LookupFunction {
+export function guardedLookup(rules: AddressRules, find: FindAddresses): LookupFunction {
   return (hostname, options, callback) => {
-    names(hostname, { ...options, all: true }, (error, found) => {
-      if (error) return callback(error, '')
-      const allowed = found.filter(({ address }) => judgeAddress(address, rules) === undefined)
-      const first = allowed[0]
-      if (first === undefined) return callback(refusal(hostname, found[0]?.address, rules), '')
-      if (options.all) callback(null, allowed)
-      else callback(null, first.address, first.family)
-    })
+    const wanted =
+      options.family === 4 || options.family === 'IPv4' ? 4 : options.family === 6 || options.family === 'IPv6' ? 6 : 0
+    find(hostname).then(
+      addresses => {
+        const found = addresses.filter(({ family }) => wanted === 0 || family === wanted)
+        const allowed = found.filter(({ address }) => judgeAddress(address, rules) === undefined)
+        const first = allowed[0]
+        if (first === undefined) callback(refusal(hostname, found[0]?.address, rules), '')
+        else if (options.all) callback(null, allowed)
+        else callback(null, first.address, first.family)
+      },
+      (error: NodeJS.ErrnoException) => callback(error, ''),
+    )
   }
 }
 

@@ -8,9 +8,12 @@ import { notificationAddress } from '../domain/callback-address.ts'
 import type { DeliveryEvent, DeliveryOutcome } from '../domain/delivery.ts'
 import type { DeliveryMessage, SendDelivery } from '../engine/connector.ts'
 import { type AddressRules, guardedLookup, judgeHost } from './address-guard.ts'
+import { createNameService, type NameService } from './name-service.ts'
 
 export interface CallbackOptions {
   readonly rules: AddressRules
+  /** who finds the addresses of receivers, in fair shares; closed with the connector */
+  readonly nameService?: NameService
   readonly allowHttps: boolean
   /** what is appended to the callback for each event */
   readonly names: Readonly<Record<DeliveryEvent, string>>
@@ -27,16 +30,20 @@ export interface CallbackConnector {
   close(): Promise<void>
 }
 
+/** What bounds the look-ups of receivers' names. Spans in milliseconds. */
+export const CALLBACK_NAMES = { answerMs: 4_000, turnMs: 1_000, lookupsMax: 512 }
+
 /** What is read of the body of an answer, and for how long, to keep its connection. */
 const bodyBytesMax = 65_536
 const bodyMs = 1_000
 
 /** Makes the connector of the channel `callback`. Spans in milliseconds. */
 export function createCallbackConnector(options: CallbackOptions): CallbackConnector {
-  const { connectMs = 5_000, attemptMs = 15_000 } = options
+  // A name that is silent for so long counts as one that hangs, as its receiver would.
+  const { nameService = createNameService(CALLBACK_NAMES), connectMs = 5_000, attemptMs = 15_000 } = options
   const key = options.secret === null ? null : signingKey(options.secret)
   const agent = new Agent({
-    connect: { lookup: guardedLookup(options.rules), timeout: connectMs },
+    connect: { lookup: guardedLookup(options.rules, name => nameService.find(name, 0)), timeout: connectMs },
     connections: 8,
     keepAliveTimeout: 10_000,
     headersTimeout: attemptMs,
@@ -50,6 +57,8 @@ export function createCallbackConnector(options: CallbackOptions): CallbackConne
     if (refused !== undefined) return { taken: false, error: refused }
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(attemptMs)])
     try {
+      // In the share of its organization; the connection then finds what is remembered of it.
+      await Promise.race([nameService.find(bareHost(url), message.organization), aborted(signal)])
       const answer = await request(url, {
         dispatcher: agent,
         method: 'POST',
@@ -67,7 +76,24 @@ export function createCallbackConnector(options: CallbackOptions): CallbackConne
     }
   }
 
-  return { send, close: () => agent.destroy() }
+  async function close(): Promise<void> {
+    await agent.destroy()
+    nameService.close()
+  }
+
+  return { send, close }
+}
+
+function bareHost({ hostname }: URL): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = () => reject(signal.reason)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
 }
 
 function refusal(url: URL, { allowHttps, rules }: CallbackOptions): string | undefined {
@@ -103,6 +129,7 @@ function headersOf({ id, body, at }: DeliveryMessage, key: Buffer | null): Recor
 function reasonOf(error: unknown, stopping: AbortSignal): string {
   if (stopping.aborted) return 'the service stopped before the receiver answered'
   const { name, code, message } = error as { name?: unknown; code?: unknown; message?: unknown }
+  if (name === 'NameNotFound') return String(message)
   if (name === 'TimeoutError' || code === 'UND_ERR_HEADERS_TIMEOUT') return 'the receiver did not answer in time'
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'the receiver did not accept a connection in time'
   if (code === 'ADDRESS_REFUSED') return `the address is not allowed: ${String(message)}`

@@ -159,6 +159,8 @@ function failure(error: Error & { code?: unknown }, sent: boolean): HttpWord {
   if (code === 'ADDRESS_REFUSED') {
     return { seen: 'unreachable', description: `the address of the device is not allowed: ${error.message}` }
   }
+  if (code === 'NAME_BUSY') return { seen: 'notSent' }
+  if (code === 'NAME_SILENT') return { seen: 'unreachable', description: error.message.slice(0, 200) }
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return UNREACHABLE_IN_TIME
   const what = sent ? 'the device closed the connection before it answered' : 'no connection to the device'
   return { seen: 'unreachable', description: `${what} (${code || error.message})`.slice(0, 200) }

@@ -4,14 +4,17 @@
  * operations nor messages.
  */
 import { getCACertificates } from 'node:tls'
-import { Agent } from 'undici'
+import { Agent, Pool } from 'undici'
 import { type AddressRules, guardedLookup, judgeHost } from './address-guard.ts'
 import { exchange, type HttpRequest, type HttpWord, UNREACHABLE_IN_TIME } from './http-exchange.ts'
+import { createNameService, type NameService } from './name-service.ts'
 import { type PlaceOwner, sharedPlaces } from './places.ts'
 
 /** Bounds and rules of outgoing HTTP. */
 export interface HttpHostsSettings {
   readonly addresses: AddressRules
+  /** who finds the addresses of hosts */
+  readonly nameService?: NameService
   /** exchanges open at once, over all hosts, and requests that wait for their host */
   readonly exchangesMax?: number
   /** exchanges open at once with one host and port */
@@ -54,6 +57,8 @@ interface Waiting {
 
 interface Host {
   readonly origin: string
+  /** the organization of the request that was begun last: its name is looked up for it */
+  asker: number
   open: number
   readonly waiting: Waiting[]
   /** something waited too long: until an exchange ends, nothing more waits here */
@@ -66,6 +71,7 @@ interface Host {
 export function httpHosts(settings: HttpHostsSettings): HttpHosts {
   const {
     addresses,
+    nameService = createNameService(),
     exchangesMax = 4096,
     exchangesPerHostMax = 256,
     waitingPerHostMax = 1000,
@@ -76,16 +82,18 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
     idleMs = 1000,
     certificates = [],
   } = settings
+  const ca = certificates.length > 0 ? { ca: [...getCACertificates(), ...certificates] } : {}
+  const connectTo = (origin: string) => ({
+    timeout: sendMs,
+    lookup: guardedLookup(addresses, name => nameService.find(name, hosts.get(origin)?.asker ?? 0)),
+    ...ca,
+  })
   const agent = new Agent({
     connections: exchangesPerHostMax,
     pipelining: 1,
     keepAliveTimeout: idleMs,
     keepAliveMaxTimeout: 30_000,
-    connect: {
-      timeout: sendMs,
-      lookup: guardedLookup(addresses),
-      ...(certificates.length > 0 && { ca: [...getCACertificates(), ...certificates] }),
-    },
+    factory: (origin, options) => new Pool(origin, { ...options, connect: connectTo(String(origin)) }),
   })
   const hosts = new Map<string, Host>()
   const places = sharedPlaces(exchangesMax)
@@ -146,6 +154,7 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
   function begin(host: Host, { request, tell, since }: Waiting): void {
     open += 1
     host.open += 1
+    host.asker = request.owner.organization
     const ended = () => {
       open -= 1
       host.open -= 1
@@ -187,7 +196,7 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
       }
       const since = performance.now()
       const { origin } = request.url
-      const host = hosts.get(origin) ?? { origin, open: 0, waiting: [], stuck: false, timer: undefined }
+      const host = hosts.get(origin) ?? { origin, asker: 0, open: 0, waiting: [], stuck: false, timer: undefined }
       if (!hasRoom(host, 0) || !places.take(request.owner)) return queueMicrotask(() => tell({ seen: 'notSent' }))
       hosts.set(origin, host)
       host.waiting.push({ request, tell, since })
@@ -209,6 +218,7 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
       }
       stopped = true
       await agent.destroy()
+      nameService.close()
     },
   }
 }

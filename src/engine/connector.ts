@@ -99,6 +99,7 @@ export interface Connector {
 /** A notification of a job on its way out. The same id and body at every attempt, so that a receiver can recognise a repeat. */
 export interface DeliveryMessage {
   readonly id: string
+  readonly organization: number
   readonly job: bigint
   readonly event: DeliveryEvent
   /** the callback as the client wrote it, or an email address; empty where configuration names the receiver */

@@ -86,9 +86,9 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     const send = options.senders[delivery.channel]
     if (!send) return { taken: false, error: `${delivery.channel} is not configured` }
     try {
-      const { delivery: id, job, event, receiver } = delivery
+      const { delivery: id, organization, job, event, receiver } = delivery
       const body = await bodyOf(delivery)
-      return await send({ id, job, event, receiver, body, at: clock.now() }, aborting.signal)
+      return await send({ id, organization, job, event, receiver, body, at: clock.now() }, aborting.signal)
     } catch (error) {
       log.error({ err: error, delivery: delivery.delivery }, 'a delivery could not be attempted')
       return { taken: false, error: `not attempted: ${error instanceof Error ? error.message : String(error)}` }

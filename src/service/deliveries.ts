@@ -1,9 +1,11 @@
 /** Builds what tells clients of their jobs: the queue, its worker and the ways out. Decides nothing. */
 import type { Logger } from 'pino'
+
 import type { Config } from '../config/config.ts'
 import { addressRules } from '../connectors/address-guard.ts'
-import { createCallbackConnector } from '../connectors/callback.ts'
+import { CALLBACK_NAMES, createCallbackConnector } from '../connectors/callback.ts'
 import { createMailConnector } from '../connectors/mail.ts'
+import { createNameService } from '../connectors/name-service.ts'
 import { createTrapConnector, type TrapOptions } from '../connectors/trap.ts'
 import type { DeliveryChannel } from '../domain/delivery.ts'
 import type { Clock } from '../engine/clock.ts'
@@ -49,6 +51,7 @@ export async function openDeliveries(
       allowLoopback: config.callbackAllowLoopback,
       allowed: config.callbackAllowLinkLocal ? ['169.254.0.0/16', 'fe80::/10'] : [],
     }),
+    nameService: createNameService({ ...CALLBACK_NAMES, servers: config.nameServers ?? [] }),
     allowHttps: config.callbackAllowHttps,
     names: { jobStarted: config.callbackStartedName, jobFinished: config.callbackFinishedName },
     secret: config.callbackSecret,

@@ -6,12 +6,14 @@ import { hostname } from 'node:os'
 import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+
 import type { Config } from '../config/config.ts'
 import { addressRules } from '../connectors/address-guard.ts'
 import { functionConnector } from '../connectors/function.ts'
 import { functionPool } from '../connectors/function-pool.ts'
 import { httpConnector } from '../connectors/http.ts'
 import { httpHosts } from '../connectors/http-hosts.ts'
+import { createNameService } from '../connectors/name-service.ts'
 import { numberSource } from '../domain/identity.ts'
 import { databaseClock } from '../engine/clock.ts'
 import { createConnectorFunctions } from '../engine/connector-functions.ts'
@@ -119,6 +121,7 @@ async function build(
   const names = createDeviceNames({ database, clock })
   const hosts = httpHosts({
     addresses: addressRules({ allowLoopback: true, refused: config.deviceHostsRefused ?? [] }),
+    nameService: createNameService({ servers: config.nameServers ?? [] }),
   })
   const mqtt = createMqtt({ config, log, node, names })
   if (config.mqttUrl === null && config.roles.includes('south')) await forgetCalls(database)

@@ -34,6 +34,7 @@ describe('the configuration', () => {
       DATABASE_URL: 'postgres://u:p@db/drover',
       DROVER_NORTH_API_KEYS: 'false',
       DROVER_DEVICE_HOSTS_REFUSED: '10.0.0.0/8,metadata',
+      DROVER_NAME_SERVERS: '10.0.0.2, 10.0.0.3:5353,fd00::2,[fd00::3]:5353',
       DROVER_HOST: '',
     })
     expect(config).toMatchObject({
@@ -42,6 +43,7 @@ describe('the configuration', () => {
       databaseUrl: 'postgres://u:p@db/drover',
       northApiKeys: false,
       deviceHostsRefused: ['10.0.0.0/8', 'metadata'],
+      nameServers: ['10.0.0.2', '10.0.0.3:5353', 'fd00::2', '[fd00::3]:5353'],
       host: '127.0.0.1',
     })
   })
@@ -90,6 +92,15 @@ describe('the configuration', () => {
     expect(() => readConfig({ DROVER_SNMP_TRAP_ENGINE_ID: '0102' })).toThrow('5 to 32 bytes')
     expect(() => readConfig({ DROVER_SNMP_TRAP_OID: 'enterprises.1' })).toThrow('an object identifier')
   })
+
+  test.for(['name.example', '10.0.0.2:0', '10.0.0.2:70000', '10.0.0', '[fd00::3', 'fd00::3:x'])(
+    'a name server that is none, %s, is a fault',
+    entry => {
+      expect(() => readConfig({ DROVER_NAME_SERVERS: entry })).toThrow(
+        '- DROVER_NAME_SERVERS must be addresses such as',
+      )
+    },
+  )
 
   test('a certificate of the broker needs its key, and the other way round', () => {
     expect(() => readConfig({ DROVER_MQTT_TLS_CERT_FILE: 'cert.pem' })).toThrow('set both')

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import {
   AddressRefused,
   addressRules,
+  type FindAddresses,
   guardedLookup,
   judgeAddress,
   judgeHost,
-  type NameService,
 } from '../../src/connectors/address-guard.ts'
 
 const strict = addressRules({ allowLoopback: false })
@@ -15,11 +15,12 @@ const devices = addressRules({
   allowed: ['10.1.0.0/16'],
 })
 
-/** A name service that knows what it is told. */
-function names(known: Record<string, string[]>): NameService {
-  return (hostname, _options, callback) => {
-    const found = known[hostname]?.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
-    callback(found === undefined ? new Error('unknown name') : null, found ?? [])
+/** Finds the names that it is told. */
+function names(known: Record<string, string[]>): FindAddresses {
+  return async hostname => {
+    const found = known[hostname]
+    if (found === undefined) throw new Error('unknown name')
+    return found.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
   }
 }
 

@@ -21,6 +21,7 @@ function connector(options: Partial<CallbackOptions> = {}) {
 
 const message = (receiver: string, more: Partial<DeliveryMessage> = {}): DeliveryMessage => ({
   id: '00000000-0000-8000-8000-000000000001',
+  organization: 1,
   job: 1n,
   event: 'jobStarted',
   receiver,
