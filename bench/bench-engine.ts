@@ -53,6 +53,7 @@ export function benchEngine(database: Database, node: number): BenchEngine {
     pullRedeliveryMs: 30_000,
     retentionMonths: null,
     deliveryRetentionMs: 86_400_000,
+    callMs: 86_400_000,
     applicabilityOf: () => Promise.resolve(applicability),
     compile: () => Promise.resolve(sql`true`),
   })

@@ -1,6 +1,6 @@
 /** What an operator may set of MQTT: the embedded broker, or a connection to another. */
 import { row } from './row.ts'
-import { port, text, url } from './values.ts'
+import { longestMs, port, text, url, wholeNumber } from './values.ts'
 
 export const mqttVariables = {
   mqttPort: row('DROVER_MQTT_PORT', '1883', port, 'Port of the embedded MQTT broker; 0 takes a free one.'),
@@ -31,5 +31,11 @@ export const mqttVariables = {
     null,
     text,
     'Name of this process at that broker, given to no other; made of host and port when unset.',
+  ),
+  mqttCallMs: row(
+    'DROVER_MQTT_CALL_MS',
+    '86400000',
+    wholeNumber(60_000, longestMs),
+    'How long a device that called through that broker counts as connected after it was last heard there.',
   ),
 } as const

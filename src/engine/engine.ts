@@ -50,6 +50,8 @@ export interface EngineParts extends Pick<TargetResolverParts, 'applicabilityOf'
   readonly claimsByPartition?: boolean
   /** how long the log keeps what has been delivered or given up */
   readonly deliveryRetentionMs: number
+  /** how long a device that called through a broker of the operator counts as connected after it was last heard there */
+  readonly callMs: number
   readonly observer?: EngineObserver
 }
 
@@ -96,7 +98,11 @@ export function createEngine(parts: EngineParts): Engine {
     measureClock: parts.measureClock ?? (() => Promise.resolve()),
     self: { node, name: parts.nodeName, roles: parts.roles },
     onOutage: createOverdueSpreading(database),
-    onRevival: () => presence.recordAgain(),
+    onRevival: () =>
+      presence.recordAgain().catch((error: unknown) => {
+        log.warn({ err: error, node }, 'connected devices were not recorded again; tried after the next heartbeat')
+        throw error
+      }),
     onChange: living => log.info({ node, living: [...living] }, 'the living nodes changed'),
   })
   let announcing: NodeJS.Timeout | null = null

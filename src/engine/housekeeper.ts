@@ -10,6 +10,7 @@ import { forgetIdempotent } from '../store/idempotency.ts'
 import { CHANGES_KEPT_MS, forgetJobChanges } from '../store/job-changes.ts'
 import { forgetRestedLogins } from '../store/login-budget.ts'
 import { addMonth, mayDoChores, partitionedMonths } from '../store/months.ts'
+import { endSilentCalls } from '../store/presence.ts'
 import { letGoBefore } from './retention.ts'
 
 const MINUTE_MS = 60_000
@@ -19,6 +20,7 @@ const KEYS_KEPT_MS = DAY_MS
 const MESSAGES_KEPT_MS = 30 * DAY_MS
 const JOBS_PER_CHUNK = 1_000
 const DELIVERIES_PER_CHUNK = 10_000
+const CALLS_PER_CHUNK = 5_000
 /** How many months beside the present one are ready before they come. */
 const MONTHS_AHEAD = 2
 
@@ -31,17 +33,19 @@ export async function readyMonths(database: Database, now: Date): Promise<void> 
   }
 }
 
-/** How long what has ended is kept. */
+/** How long is kept what goes by itself. */
 export interface Retention {
   /** of operations and all that hangs on them; null keeps them for ever */
   readonly retentionMonths: number | null
   readonly deliveryRetentionMs: number
+  /** of calls of devices through a broker that tells nobody who is connected, since they were last heard there */
+  readonly callMs: number
 }
 
 /** One turn, every minute. */
 export function createHousekeeping(
   database: Database,
-  { retentionMonths, deliveryRetentionMs }: Retention,
+  { retentionMonths, deliveryRetentionMs, callMs }: Retention,
 ): (now: Date) => Promise<Date> {
   return async now => {
     const before = (ms: number) => new Date(now.getTime() - ms)
@@ -56,6 +60,9 @@ export function createHousekeeping(
     })
     if (mine) {
       await readyMonths(database, now)
+      for (let ended = CALLS_PER_CHUNK; ended === CALLS_PER_CHUNK; ) {
+        ended = await endSilentCalls(database, before(callMs), now, CALLS_PER_CHUNK)
+      }
       if (retentionMonths !== null) await letGoBefore(database, monthOf(now, -retentionMonths), JOBS_PER_CHUNK)
     }
     return new Date(now.getTime() + MINUTE_MS)

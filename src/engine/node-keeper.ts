@@ -21,7 +21,10 @@ export interface NodeKeepingParts {
   readonly onOutage: (now: Date) => Promise<void>
   /** at every heartbeat: the machines of the nodes do not agree on the time, nor how fast it passes */
   readonly measureClock: () => Promise<unknown>
-  /** this node was silent for so long that others may have taken it for dead, and forgotten its connections */
+  /**
+   * This node was silent for so long that others may have taken it for dead, and forgotten its connections. No heartbeat waits for it, and
+   * what fails is done again after the next.
+   */
   readonly onRevival: () => Promise<void>
   /** another node has come, or has been silent for so long that it counts as dead; told at the first heartbeat, too */
   readonly onChange: (living: ReadonlySet<number>) => void
@@ -50,7 +53,23 @@ export function createNodeKeeping({
   let living: ReadonlySet<number> = new Set()
   let partitions: readonly number[] = []
   let beatAt: Date | null = null
+  let isRevived = true
+  let reviving = false
   const isSilentSince = (at: Date | null, now: Date) => at !== null && now.getTime() - at.getTime() > DEAD_AFTER_MS
+
+  /** Where that takes longer than the silence that counts as death, waiting for it would make it needed again. */
+  function revive(): void {
+    if (isRevived || reviving) return
+    reviving = true
+    isRevived = true
+    onRevival()
+      .catch(() => {
+        isRevived = false
+      })
+      .finally(() => {
+        reviving = false
+      })
+  }
 
   return {
     living: () => living,
@@ -71,7 +90,8 @@ export function createNodeKeeping({
         await forgetConnectionsOfDead(database, deadSince)
         await buryNodes(database, new Date(now.getTime() - BURIED_AFTER_MS))
       }
-      if (isSilentSince(ownAt, now)) await onRevival()
+      if (isSilentSince(ownAt, now)) isRevived = false
+      revive()
       await measureClock()
       return new Date(now.getTime() + HEARTBEAT_MS)
     },

@@ -18,10 +18,12 @@ export interface Presence {
   /** A connection has ended; one that was replaced meanwhile changes nothing. */
   disconnected(device: DeviceNumbers, connection: string): Promise<void>
   /**
-   * The device has called through a broker that tells nobody who is connected: it counts as connected from now on. Of no node, so
-   * that nothing is kept of it here, and nobody forgets it when this node is gone.
+   * The device has called through a broker that tells nobody who is connected: it counts as connected until it has been silent there
+   * for a while. Of no node, so that nothing is kept of it here, and nobody forgets it when this node is gone.
    */
   called(device: DeviceNumbers): Promise<void>
+  /** The device said something else through such a broker; written down as seldom. A device that called stays connected by it. */
+  heard(device: DeviceNumbers): Promise<void>
   /** The device was heard of; written down once a minute at most, however much it says. */
   seen(device: DeviceNumbers): Promise<void>
   /**
@@ -29,7 +31,7 @@ export interface Presence {
    * since is sent to at once.
    */
   lookAgain(devices: readonly DeviceNumbers[], awayAt: Date): Promise<void>
-  /** Records anew what is connected to this node, where others may have forgotten it. */
+  /** Records anew what is connected to this node, where others may have forgotten it. No connection broke: nothing is sent again. */
   recordAgain(): Promise<void>
   /** devices connected to this node */
   connectedHere(): number
@@ -57,8 +59,8 @@ export function createPresence(parts: {
 
   const held = new Map<bigint, DeviceNumbers & { readonly connection: string }>()
 
-  const record = gathered(async (signs: readonly PresenceSign[]) => {
-    const lastSigns = new Map<bigint, PresenceSign>()
+  const record = gathered(async (signs: readonly Sign[]) => {
+    const lastSigns = new Map<bigint, Sign>()
     for (const sign of signs) {
       const before = lastSigns.get(sign.entity)
       if (before === undefined || outweighs(sign, before)) lastSigns.set(sign.entity, sign)
@@ -68,8 +70,9 @@ export function createPresence(parts: {
     return signs.map(() => undefined)
   })
 
-  async function wakeOperations(devices: readonly DeviceNumbers[]): Promise<void> {
-    const operations = (await liveOperationsOf(database, devices)).filter(awaitsConnect)
+  async function wakeOperations(devices: readonly (DeviceNumbers & Pick<Sign, 'stayed'>)[]): Promise<void> {
+    const stayed = new Set(devices.filter(device => device.stayed).map(({ entity }) => entity))
+    const operations = (await liveOperationsOf(database, devices)).filter(each => awaitsConnect(each, stayed))
     if (operations.length === 0) return
     const work = async (tx: Transaction) => {
       const open = await openJobsAmong(tx, operations, clock.now())
@@ -93,28 +96,15 @@ export function createPresence(parts: {
     return looks.map(() => undefined)
   })
 
-  const seenAt = new Map<bigint, number>()
-
-  /** Whether a device has not been written down as seen for a while; if so, it counts as written down now. */
-  function isLongUnseen(entity: bigint, now: number): boolean {
-    const before = seenAt.get(entity)
-    if (before !== undefined && now - before < SEEN_EVERY_MS) return false
-    // The oldest stand first, since each is entered anew behind all others.
-    seenAt.delete(entity)
-    seenAt.set(entity, now)
-    for (const [oldest, at] of seenAt) {
-      if (now - at < SEEN_EVERY_MS && seenAt.size <= SEEN_MAX) break
-      seenAt.delete(oldest)
-    }
-    return true
-  }
+  const seen = onceInAWhile()
+  const heard = onceInAWhile()
 
   const sign = (
     kind: PresenceSign['sign'],
     { partition, entity }: DeviceNumbers,
     connection: string | null,
-    of: number | null = node,
-  ) => record({ partition, entity, sign: kind, connection, node: of, at: clock.now() })
+    more: Partial<Pick<Sign, 'node' | 'overBroker' | 'stayed'>> = {},
+  ) => record({ partition, entity, sign: kind, connection, node, at: clock.now(), ...more })
 
   return {
     connected(device, connection) {
@@ -125,30 +115,62 @@ export function createPresence(parts: {
       if (held.get(device.entity)?.connection === connection) held.delete(device.entity)
       return sign('disconnected', device, connection)
     },
-    called: device => sign('connected', device, BROKER_CONNECTION, null),
-    async seen(device) {
-      if (!isLongUnseen(device.entity, clock.now().getTime())) return
-      await sign('seen', device, null).catch((error: unknown) => {
-        seenAt.delete(device.entity)
-        throw error
-      })
-    },
+    called: device => sign('connected', device, BROKER_CONNECTION, { node: null }),
+    heard: device => heard(device.entity, clock.now(), () => sign('seen', device, null, { overBroker: true })),
+    seen: device => seen(device.entity, clock.now(), () => sign('seen', device, null)),
     lookAgain: (devices, awayAt) => lookAgain({ devices, awayAt }),
     connectedHere: () => held.size,
     async recordAgain() {
-      await Promise.all([...held.values()].map(device => sign('connected', device, device.connection)))
+      const signs = [...held.values()].map(device => sign('connected', device, device.connection, { stayed: true }))
+      await Promise.all(signs)
     },
   }
 }
 
-/** Whether a connect of the device means anything to an operation. A device that is to ask gets nothing by connecting. */
-function awaitsConnect({ deviceFlow, status, flow }: DeviceOperation): boolean {
-  if (deviceFlow === 'pull') return false
-  return status === 'WAITING_FOR_CONNECTION' || (status === 'WAITING_FOR_ACK' && flow === 'mqtt')
+/** A sign as it is gathered. */
+interface Sign extends PresenceSign {
+  /** the connection was there all the time: what was sent over it is not lost */
+  readonly stayed?: boolean
 }
 
-/** Whether a later sign of a device replaces an earlier one: a mere sight never does, nor does the end of a connection already replaced. */
+/** Does something for a device if that was not done for a while; what fails counts as not done. */
+function onceInAWhile() {
+  const doneAt = new Map<bigint, number>()
+
+  /** Whether it is time again; if so, it counts as done now. */
+  function isTime(entity: bigint, now: number): boolean {
+    const before = doneAt.get(entity)
+    if (before !== undefined && now - before < SEEN_EVERY_MS) return false
+    // The oldest stand first, since each is entered anew behind all others.
+    doneAt.delete(entity)
+    doneAt.set(entity, now)
+    for (const [oldest, at] of doneAt) {
+      if (now - at < SEEN_EVERY_MS && doneAt.size <= SEEN_MAX) break
+      doneAt.delete(oldest)
+    }
+    return true
+  }
+
+  return async (entity: bigint, now: Date, act: () => Promise<void>): Promise<void> => {
+    if (!isTime(entity, now.getTime())) return
+    await act().catch((error: unknown) => {
+      doneAt.delete(entity)
+      throw error
+    })
+  }
+}
+
+/**
+ * Whether a connect of the device means anything to an operation, where the connections of some devices were there all the time. A
+ * device that is to ask gets nothing by connecting.
+ */
+function awaitsConnect({ device, deviceFlow, status, flow }: DeviceOperation, stayed: ReadonlySet<bigint>): boolean {
+  if (deviceFlow === 'pull') return false
+  return status === 'WAITING_FOR_CONNECTION' || (status === 'WAITING_FOR_ACK' && flow === 'mqtt' && !stayed.has(device))
+}
+
+/** Whether a later sign of a device replaces an earlier one: a mere sight only another, nor does the end of a connection already replaced. */
 function outweighs(later: PresenceSign, earlier: PresenceSign): boolean {
-  if (later.sign === 'seen') return false
+  if (later.sign === 'seen') return earlier.sign === 'seen' && later.overBroker === true
   return later.sign === 'connected' || earlier.sign !== 'connected' || earlier.connection === later.connection
 }

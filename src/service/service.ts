@@ -153,6 +153,7 @@ async function build(
     pullRedeliveryMs: config.pullRedeliveryMs,
     retentionMonths: config.retentionMonths,
     claimsByPartition: config.claimsByPartition,
+    callMs: config.mqttCallMs,
     deliveryRetentionMs: config.deliveryRetentionDays * DAY_MS,
     applicabilityOf: (tx, job) => applicabilityOf(tx, job),
     compile: compileEntityFilter,

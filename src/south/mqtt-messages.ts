@@ -53,7 +53,8 @@ export function mqttMessageTaker(parts: SouthParts): (message: MqttMessage, sign
     } else {
       await takeMessage(kind, device, payload)
       // That the device was heard of is worth no repeat of what it said.
-      presence.seen(device).catch((error: unknown) => log.debug({ err: error }, 'presence was not recorded'))
+      const noted = connection === undefined ? presence.heard(device) : presence.seen(device)
+      noted.catch((error: unknown) => log.debug({ err: error }, 'presence was not recorded'))
     }
   }
 

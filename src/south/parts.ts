@@ -44,6 +44,8 @@ export interface SouthParts {
     disconnected(device: SouthDevice, connection: string): Promise<void>
     /** through a broker that tells nobody who is connected */
     called(device: SouthDevice): Promise<void>
+    /** through such a broker, with anything else */
+    heard(device: SouthDevice): Promise<void>
     seen(device: SouthDevice): Promise<void>
   }
   readonly collection: {

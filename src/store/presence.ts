@@ -12,16 +12,22 @@ export interface PresenceSign extends DeviceNumbers {
   readonly connection: string | null
   /** that holds the connection; null where none of ours does */
   readonly node: number | null
+  /** whether it came through a broker that tells nobody who is connected */
+  readonly overBroker?: boolean
   readonly at: Date
 }
 
-const record = statement<unknown, [number[], bigint[], string[], (string | null)[], (number | null)[], Date[]]>(
+const record = statement<
+  unknown,
+  [number[], bigint[], string[], (string | null)[], (number | null)[], Date[], boolean[]]
+>(
   'presence_record',
-  `insert into presence as p (partition, entity, mqtt_node, mqtt_connection, connected_at, disconnected_at, seen_at)
+  `insert into presence as p (partition, entity, mqtt_node, mqtt_connection, connected_at, disconnected_at, seen_at, mqtt_heard_at)
    select i.partition, i.entity, case i.sign when 'connected' then i.node end, case i.sign when 'connected' then i.connection end,
-          case i.sign when 'connected' then i.at end, case i.sign when 'disconnected' then i.at end, i.at
-     from unnest($1::smallint[], $2::bigint[], $3::text[], $4::text[], $5::int[], $6::timestamptz[])
-       as i(partition, entity, sign, connection, node, at)
+          case i.sign when 'connected' then i.at end, case i.sign when 'disconnected' then i.at end, i.at,
+          case when i.over_broker then i.at end
+     from unnest($1::smallint[], $2::bigint[], $3::text[], $4::text[], $5::int[], $6::timestamptz[], $7::boolean[])
+       as i(partition, entity, sign, connection, node, at, over_broker)
     order by i.partition, i.entity
    on conflict (partition, entity) do update set
      mqtt_node = case when excluded.mqtt_connection is not null then excluded.mqtt_node
@@ -32,7 +38,8 @@ const record = statement<unknown, [number[], bigint[], string[], (string | null)
                             else p.mqtt_connection end,
      connected_at = coalesce(excluded.connected_at, p.connected_at),
      disconnected_at = coalesce(excluded.disconnected_at, p.disconnected_at),
-     seen_at = greatest(p.seen_at, excluded.seen_at)`,
+     seen_at = greatest(p.seen_at, excluded.seen_at),
+     mqtt_heard_at = greatest(p.mqtt_heard_at, excluded.mqtt_heard_at)`,
 )
 
 /** Records signs, at most one per device in a call. */
@@ -45,6 +52,7 @@ export async function recordPresence(db: Queryable, signs: readonly PresenceSign
     signs.map(sign => sign.connection),
     signs.map(sign => sign.node),
     signs.map(sign => sign.at),
+    signs.map(sign => sign.overBroker === true),
   ])
 }
 
@@ -67,6 +75,27 @@ const forgetCalled = statement<unknown, []>(
 /** Ends the connections that no node holds: there is no broker any more through which devices called. */
 export async function forgetCalls(db: Queryable): Promise<void> {
   await db.run(forgetCalled, [])
+}
+
+const endSilent = statement<{ count: number }, [Date, Date, number]>(
+  'presence_end_silent_calls',
+  `with ended as (
+     update presence set mqtt_connection = null, disconnected_at = $2
+      where ctid = any(array(
+        select ctid from presence
+         where mqtt_node is null and mqtt_connection is not null and greatest(mqtt_heard_at, connected_at) <= $1
+         limit $3 for update skip locked))
+     returning entity
+   )
+   select count(*)::int as count from ended`,
+)
+
+/**
+ * Ends, as of `now`, the connections that no node holds, of devices that were not heard over their broker since an instant: at most so
+ * many. Answers how many.
+ */
+export async function endSilentCalls(db: Queryable, silentSince: Date, now: Date, limit: number): Promise<number> {
+  return (await db.run(endSilent, [silentSince, now, limit]))[0]!.count
 }
 
 const connectedAmong = statement<{ partition: number; entity: bigint }, [number[], bigint[], Date]>(

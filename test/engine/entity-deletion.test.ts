@@ -11,7 +11,7 @@ import { openDoor } from '../north/door.ts'
 import { createWorkbench, EPOCH, jobRequest } from './workbench.ts'
 
 const { database } = await testDatabase()
-const keptForEver = { deliveryRetentionMs: 90 * 86_400_000 }
+const keptForEver = { deliveryRetentionMs: 90 * 86_400_000, callMs: 86_400_000 }
 const bench = await createWorkbench(database)
 const owner = { organization: bench.caller.organization, organizationName: bench.caller.organizationName }
 const clock = { now: () => EPOCH, sleepUntil: async () => {} }

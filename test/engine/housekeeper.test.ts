@@ -7,7 +7,11 @@ import { createTestDatabase } from '../database.ts'
 
 const at = (text: string) => new Date(text)
 const DAY_MS = 86_400_000
-const keeping = (retentionMonths: number | null, days = 90) => ({ retentionMonths, deliveryRetentionMs: days * DAY_MS })
+const keeping = (retentionMonths: number | null, days = 90) => ({
+  retentionMonths,
+  deliveryRetentionMs: days * DAY_MS,
+  callMs: DAY_MS,
+})
 
 async function endedIn(database: Awaited<ReturnType<typeof createTestDatabase>>['database'], instant: Date) {
   await database.query(sql`

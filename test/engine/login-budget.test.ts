@@ -88,7 +88,11 @@ test('nothing that was typed is kept to be read, and what is rested is forgotten
   expect(kept.length).toBeGreaterThan(0)
   expect(kept.every(({ key }) => key.length === 32)).toBe(true)
 
-  const keep = createHousekeeping(database, { retentionMonths: null, deliveryRetentionMs: 86_400_000 })
+  const keep = createHousekeeping(database, {
+    retentionMonths: null,
+    deliveryRetentionMs: 86_400_000,
+    callMs: 86_400_000,
+  })
   nowMs += 1_000
   await keep(new Date(nowMs))
   const before = await database.query<{ rested: boolean }>(

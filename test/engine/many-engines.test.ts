@@ -74,6 +74,7 @@ function engineOf(node: number) {
     pullRedeliveryMs: 30_000,
     retentionMonths: null,
     deliveryRetentionMs: 90 * 86_400_000,
+    callMs: 86_400_000,
     applicabilityOf: () => Promise.resolve(applicability),
     compile: () => Promise.resolve(sql`true`),
   })

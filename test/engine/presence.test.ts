@@ -214,6 +214,33 @@ test('a hundred devices that call through a broker of the operator are connected
   expect(await isConnected(successor, numbers[0]!)).toBe(false)
 })
 
+test('a device that called through a broker of the operator counts as gone when it has been silent there for a day', async () => {
+  const names = ['talks', 'calls-again', 'asks-only', 'silent']
+  await bench.provision(names, { flow: 'mqtt' })
+  const [talks, again, asks, quiet] = await Promise.all(names.map(name => deviceOf(bench, name)))
+  const all = [talks!, again!, asks!, quiet!]
+  const { called, heard, seen } = engine.presence
+  await Promise.all(all.map(called))
+  const connected = () => Promise.all(all.map(device => isConnected(bench, device)))
+  const chores = async () => void (await engine.loops.get('housekeeper')!.runOnce(bench.clock.now()))
+  await bench.outage(23 * 3_600 * SECOND)
+  await chores()
+  expect(await connected()).toEqual([true, true, true, true])
+  // Over HTTP a device may ask long after it has left its broker.
+  await Promise.all([heard(talks!), called(again!), seen(asks!)])
+  await bench.outage(3_599 * SECOND)
+  await chores()
+  expect(await connected()).toEqual([true, true, true, true])
+  await bench.outage(SECOND)
+  await chores()
+  expect(await connected()).toEqual([true, true, false, false])
+  await bench.outage(24 * 3_600 * SECOND)
+  await chores()
+  expect(await connected()).toEqual([false, false, false, false])
+  await called(quiet!)
+  expect(await connected()).toEqual([false, false, false, true])
+})
+
 test('the end of a connection that was replaced changes nothing, in whatever order and batch it comes', async () => {
   const { numbers } = await jobOnNew()
   const { connected, disconnected, seen } = engine.presence
@@ -259,7 +286,33 @@ test('connections of a dead node are forgotten, those of a node that was silent 
   await bench.advance(6 * SECOND)
   expect(await isConnected(bench, numbers)).toBe(false)
   await other.settle()
-  expect(await isConnected(bench, numbers)).toBe(true)
+  await expect.poll(() => isConnected(bench, numbers), { timeout: 45_000 }).toBe(true)
+})
+
+test('what is recorded again after a silence was connected all the time: nothing is sent twice, and what waited is sent', async () => {
+  bench.device = silent
+  const { job, device, numbers } = await jobOnNew()
+  await engine.presence.connected(numbers, 'held')
+  await bench.settle()
+  const sent = bench.sent.length
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'WAITING_FOR_ACK' })
+  await engine.presence.recordAgain()
+  await bench.settle()
+  expect(bench.sent.length).toBe(sent)
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'WAITING_FOR_ACK' })
+
+  await bench.provision(['waits'], { flow: 'mqtt' })
+  const waitingNumbers = await deviceOf(bench, 'waits')
+  await engine.presence.connected(waitingNumbers, 'c1')
+  await bench.advance(5 * SECOND)
+  bench.device = away
+  const { job: waiting } = await jobs.create(caller, jobRequest({ target: { append: { entities: ['waits'] } } }))
+  await bench.settle()
+  expect(await operationOf(bench, waiting, 'waits')).toMatchObject({ status: 'WAITING_FOR_CONNECTION' })
+  bench.device = obedient()
+  await engine.presence.recordAgain()
+  await bench.settle()
+  expect(await operationOf(bench, waiting, 'waits')).toMatchObject({ status: 'FINISHED', attempt: 1 })
 })
 
 test('a service that starts alone forgets the connections of its predecessor', async () => {

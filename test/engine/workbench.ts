@@ -151,6 +151,7 @@ export async function createWorkbench(
     claimsByPartition,
     retentionMonths: null,
     deliveryRetentionMs: 90 * 86_400_000,
+    callMs: 86_400_000,
     applicabilityOf: () => Promise.resolve(applicability),
     compile: () => Promise.resolve(sql`true`),
   })

@@ -99,8 +99,8 @@ describe.skipIf(mosquittoProgram === undefined)('behind an external broker', () 
       await house.collected.until(1)
       await pump.client.publishAsync('odm/operationOnDemand/pump-1', '', { qos: 2 })
       expect(await house.presence.until(3)).toEqual([
-        ['seen', 'pump-1'],
-        ['seen', 'pump-1'],
+        ['heard', 'pump-1'],
+        ['heard', 'pump-1'],
         ['called', 'pump-1'],
       ])
       await pump.client.publishAsync('odm/response/stranger', response('x'), { qos: 1 })

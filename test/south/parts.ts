@@ -40,7 +40,7 @@ export interface StandIns {
   readonly parts: SouthParts
   readonly messages: Notes<DeviceMessage>
   readonly presence: Notes<
-    readonly [sign: 'connected' | 'disconnected' | 'called' | 'seen', deviceId: string, connection?: string]
+    readonly [sign: 'connected' | 'disconnected' | 'called' | 'heard' | 'seen', deviceId: string, connection?: string]
   >
   readonly collected: Notes<unknown>
   readonly polls: Notes<{ deviceId: string; waitMs: number; signal: AbortSignal }>
@@ -97,6 +97,10 @@ export function standIns(): StandIns {
         async called({ deviceId }) {
           await made.onPresence()
           presence.add(['called', deviceId])
+        },
+        async heard({ deviceId }) {
+          await made.onPresence()
+          presence.add(['heard', deviceId])
         },
         async seen({ deviceId }) {
           await made.onPresence()

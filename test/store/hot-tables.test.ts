@@ -33,6 +33,7 @@ const OVER_ALL_PARTITIONS = new Set([
   'job_insight_failures',
   'job_insight_steps',
   'operation_cancels_any_open',
+  'presence_end_silent_calls',
   'presence_forget_called',
   'presence_forget_nodes',
   'targets_take_back',

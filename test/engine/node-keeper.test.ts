@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { createNodeKeeping } from '../../src/engine/node-keeper.ts'
+import { testDatabase } from '../database.ts'
+import { EPOCH } from './workbench.ts'
+
+const { database } = await testDatabase()
+const at = (seconds: number) => new Date(EPOCH.getTime() + seconds * 1_000)
+
+test('a heartbeat does not wait for what is recorded again after a silence, and what fails is recorded again after the next', async () => {
+  const revivals: PromiseWithResolvers<void>[] = []
+  const keeping = createNodeKeeping({
+    database,
+    self: { node: 7, name: 'node-7', roles: ['south'] },
+    onOutage: async () => {},
+    measureClock: async () => {},
+    onRevival() {
+      const revival = Promise.withResolvers<void>()
+      revivals.push(revival)
+      return revival.promise
+    },
+    onChange: () => {},
+  })
+  await keeping.turn(at(0))
+  await keeping.turn(at(1))
+  expect(revivals).toHaveLength(0)
+  await keeping.turn(at(7))
+  expect(revivals).toHaveLength(1)
+  await keeping.turn(at(8))
+  expect(keeping.isLiving(at(8))).toBe(true)
+  // Under way it is not begun again, except for another silence, once it is over.
+  await keeping.turn(at(14))
+  expect(revivals).toHaveLength(1)
+  revivals[0]!.resolve()
+  await revivals[0]!.promise
+  await keeping.turn(at(15))
+  expect(revivals).toHaveLength(2)
+  revivals[1]!.reject(new Error('the database is gone'))
+  await expect(revivals[1]!.promise).rejects.toThrow()
+  await keeping.turn(at(16))
+  expect(revivals).toHaveLength(3)
+  revivals[2]!.resolve()
+  await revivals[2]!.promise
+  await keeping.turn(at(17))
+  expect(revivals).toHaveLength(3)
+})
