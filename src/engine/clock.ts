@@ -28,11 +28,21 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** A clock over a source of the present instant in epoch milliseconds: `Date.now`, or the database's time. */
+/** How fast a clock goes on that waits for its source to catch up: it never goes back, and it never stands. */
+const waitingPace = 0.5
+
+/**
+ * A clock over a source of the present instant in epoch milliseconds: `Date.now`, or the database's time. Where the source steps back, it
+ * goes on at half the pace until the source has caught up.
+ */
 export function createClock(nowMs: () => number): Clock {
+  let sourceMs = Number.NEGATIVE_INFINITY
   let latestMs = Number.NEGATIVE_INFINITY
   const presentMs = () => {
-    latestMs = Math.max(latestMs, nowMs())
+    const readMs = nowMs()
+    if (readMs >= latestMs) latestMs = readMs
+    else latestMs += Math.max(0, readMs - sourceMs) * waitingPace
+    sourceMs = readMs
     return latestMs
   }
   return {

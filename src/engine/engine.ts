@@ -232,12 +232,15 @@ export function createEngine(parts: EngineParts): Engine {
     settling,
     onCommit: wake,
     onLarge: () => wakeLoops([LARGE_JOB_KEEPER]),
-    isMissed: isMissedByTask,
+    isMissed: (tx, job, now) => isMissedByTask(tx, job, now, nodes.livedSince(now)),
   })
   add('job-keeper', keeping.keep)
   add(LARGE_JOB_KEEPER, keeping.keepLarge)
   add('housekeeper', createHousekeeping(database, parts), { pollMs: HOUSE_POLL_MS })
-  add('task-keeper', createTaskKeeping(database, parts.nextNumber, wake), { pollMs: TASK_POLL_MS })
+  const { nextNumber } = parts
+  add('task-keeper', createTaskKeeping({ database, nextNumber, onCommit: wake, livedSince: nodes.livedSince }), {
+    pollMs: TASK_POLL_MS,
+  })
   add('operation-canceller', createOperationCancelling(database, settling, wake))
 
   const listening: (() => Promise<void>)[] = []

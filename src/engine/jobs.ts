@@ -145,7 +145,8 @@ export function createJobs(parts: JobsParts): Jobs {
     if (schedule) {
       if (schedule.start) job.startAt = null
       judgeStop(job, at)
-      job.warnings = warningsOf(job.request)
+      // What else is known of it, as that its target cannot be resolved, is as true as before.
+      job.warnings = [...job.warnings.filter(({ code }) => code !== WAITS_FOREVER), ...warningsOf(job.request)]
     }
     if (target) {
       if (job.request.target.filter || job.request.target.append?.filter) {
@@ -256,9 +257,11 @@ export function newJob(
   }
 }
 
-/** What a client should know of a job that has not started. */
+const WAITS_FOREVER = 'waits-forever'
+
+/** What a client should know of a request: what its schedule and its times lead to. */
 function warningsOf({ operationParameters, schedule }: JobRequest): JobWarning[] {
-  return operationParameters.ackTimeout === 0 && schedule.stop === undefined ? [{ code: 'waits-forever' }] : []
+  return operationParameters.ackTimeout === 0 && schedule.stop === undefined ? [{ code: WAITS_FOREVER }] : []
 }
 
 function refusalContext(job: StoredJob): { name: string; value?: unknown }[] {

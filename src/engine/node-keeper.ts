@@ -36,6 +36,11 @@ export interface NodeKeeping {
   readonly living: () => ReadonlySet<number>
   /** this node's share of the partitions among the living; shares may overlap for a while when somebody comes or goes */
   readonly partitions: () => readonly number[]
+  /**
+   * Since when somebody has lived without a break, as far as this node knows; a node that joins others knows of none. While this node is
+   * itself silent it knows nothing, and it is `now`.
+   */
+  readonly livedSince: (now: Date) => Date
   /** whether this node has been heard of recently */
   readonly isLiving: (now: Date) => boolean
   /** leaves in order */
@@ -55,7 +60,9 @@ export function createNodeKeeping({
   let beatAt: Date | null = null
   let isRevived = true
   let reviving = false
+  let since = new Date(0)
   const isSilentSince = (at: Date | null, now: Date) => at !== null && now.getTime() - at.getTime() > DEAD_AFTER_MS
+  const isLiving = (now: Date) => beatAt !== null && !isSilentSince(beatAt, now)
 
   /** Where that takes longer than the silence that counts as death, waiting for it would make it needed again. */
   function revive(): void {
@@ -74,9 +81,11 @@ export function createNodeKeeping({
   return {
     living: () => living,
     partitions: () => partitions,
-    isLiving: now => beatAt !== null && !isSilentSince(beatAt, now),
+    livedSince: now => (isLiving(now) ? since : now),
+    isLiving,
     async turn(now) {
       const { anyAt, ownAt } = await lastHeartbeats(database, self.node)
+      if (anyAt === null || isSilentSince(anyAt, now)) since = now
       if (isSilentSince(anyAt, now)) await onOutage(now)
       await recordHeartbeat(database, self, now)
       beatAt = now

@@ -53,11 +53,12 @@ export function createTargetResolving(
   const halfway: bigint[] = []
 
   /** Resolves the next stretch of a job. */
-  async function resolveStretch(tx: Transaction, number: bigint): Promise<Stretch> {
+  async function resolveStretch(tx: Transaction, number: bigint, now: Date): Promise<Stretch> {
     const [job] = await lockFreeJobs(tx, [number])
     const [part, ...further] = job?.unresolved ?? []
-    // It was cancelled, or somebody else is at it.
-    if (!job || part === undefined) return { added: 0, more: false }
+    // It was cancelled, somebody else is at it, or it has become the job of a later run of its task.
+    const isEarly = job !== undefined && job.task !== null && (job.status !== 'SCHEDULED' || job.startAt! > now)
+    if (!job || part === undefined || isEarly) return { added: 0, more: false }
     const applicable = (await applicabilityOf(tx, job)) ?? { resourceTypes: [], models: [] }
     const { added, rest } =
       'listed' in part
@@ -99,12 +100,14 @@ export function createTargetResolving(
   }
 
   /** Gives a job its turn; where there is more of it afterwards, it waits for the next one. */
-  async function resolve(number: bigint, signal: AbortSignal): Promise<void> {
+  async function resolve(number: bigint, now: Date, signal: AbortSignal): Promise<void> {
     let left = atATime
     let more = true
     try {
       while (more && left > 0 && !signal.aborted) {
-        const stretch = await database.transaction(tx => resolveStretch(tx, number), { statementTimeoutMs: RESOLVE_MS })
+        const stretch = await database.transaction(tx => resolveStretch(tx, number, now), {
+          statementTimeoutMs: RESOLVE_MS,
+        })
         left -= stretch.added
         more = stretch.more
       }
@@ -119,7 +122,7 @@ export function createTargetResolving(
   return async (now, signal) => {
     const asked = { failuresMax: FAILURES_MAX, limit: JOBS_PER_TURN, except: halfway }
     const fresh = await unresolvedJobs(database, now, asked)
-    await oneByOne([...fresh, ...halfway.splice(0, 1)], signal, job => resolve(job, signal))
+    await oneByOne([...fresh, ...halfway.splice(0, 1)], signal, job => resolve(job, now, signal))
     return halfway.length > 0 || fresh.length >= JOBS_PER_TURN ? now : await nextUnresolvedAt(database, now)
   }
 }

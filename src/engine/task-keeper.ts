@@ -1,8 +1,7 @@
 /**
- * Follows the jobs that tasks wait with: once one has started or was cancelled it counts, and the next is made; one that was missed
- * moves on; a task with nothing more to come is finished. Refuses to start jobs.
+ * Follows the jobs that tasks wait with: once one has started or was cancelled it counts, and the next is made; one that was missed in an
+ * outage moves on; a task with nothing more to come is finished. Refuses to start jobs.
  */
-
 import { missed, nextOccurrence } from '../domain/recurrence.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { lockJobs, type StoredJob } from '../store/jobs.ts'
@@ -22,15 +21,22 @@ import { decideTaskOrRefuse } from './tasks.ts'
 /** Read at a time. */
 const TASKS_AT_ONCE = 100
 
-/**
- * One turn: every task that has something to follow, each in a transaction of its own; answers when the next has. `onCommit` is called
- * where one has moved: a task whose job is still being started, or whose last job still runs, has not.
- */
-export function createTaskKeeping(
-  database: Database,
-  nextNumber: () => bigint,
-  onCommit: () => void,
-): (now: Date, signal: AbortSignal) => Promise<Date | null> {
+export interface TaskKeeperParts {
+  readonly database: Database
+  readonly nextNumber: () => bigint
+  /** called where a task has moved: one whose job is still being started, or whose last job still runs, has not */
+  readonly onCommit: () => void
+  /** since when somebody has lived without a break: what has come to its time since then is in hand, however long that takes */
+  readonly livedSince: (now: Date) => Date
+}
+
+/** One turn: every task that has something to follow, each in a transaction of its own; answers when the next has. */
+export function createTaskKeeping({
+  database,
+  nextNumber,
+  onCommit,
+  livedSince,
+}: TaskKeeperParts): (now: Date, signal: AbortSignal) => Promise<Date | null> {
   /** Follows a task; answers whether it has moved. */
   async function follow(tx: Transaction, number: bigint, now: Date): Promise<boolean> {
     const [task] = await lockTasks(tx, [number])
@@ -59,12 +65,18 @@ export function createTaskKeeping(
     const schedule = taskScheduleOf(task)
     if (!job || (job.status !== 'SCHEDULED' && job.status !== 'IDLE')) {
       task.executions += 1
-      await placeWaitingJob(tx, task, nextOccurrence(schedule, occurrence, false), nextNumber(), now)
+      const next = nextOccurrence(schedule, occurrence, false)
+      const late = next === null ? null : missed(schedule, next, now.getTime())
+      // Where this one took longer than a period to start, what passed meanwhile is not made up for one by one.
+      task.skipped += late?.skipped ?? 0
+      await placeWaitingJob(tx, task, late?.skipped ? late.nextAt : next, nextNumber(), now)
       return true
     }
+    if (occurrence > now.getTime()) return false
     const due = missed(schedule, occurrence, now.getTime())
-    if (occurrence > now.getTime() || (due.run && job.status === 'SCHEDULED')) return false
-    // It was held back, or missed for longer than a period: the occurrence passes, the job keeps its id for the next one.
+    const isInHand = due.run || task.waitingAt! >= livedSince(now)
+    if (job.status === 'SCHEDULED' && isInHand) return false
+    // It was held back, or missed in an outage for longer than a period: the occurrence passes, the job keeps its id for the next one.
     await removeWaitingJob(tx, job.job)
     task.skipped += Math.max(1, due.skipped)
     await placeWaitingJob(tx, task, due.nextAt, job.job, now)
@@ -87,11 +99,11 @@ export function createTaskKeeping(
 }
 
 /**
- * Whether the job that a task waits with was missed for longer than a period: then the keeper moves it on. One that was itself given an
- * earlier start is not missed.
+ * Whether the job that a task waits with was missed for longer than a period, in an outage: then the keeper moves it on. One that was
+ * itself given an earlier start is not missed.
  */
-export async function isMissedByTask(tx: Transaction, job: StoredJob, now: Date): Promise<boolean> {
+export async function isMissedByTask(tx: Transaction, job: StoredJob, now: Date, livedSince: Date): Promise<boolean> {
   const task = await readTaskWaitingWith(tx, job.job)
-  if (task === undefined || task.waitingAt! > now) return false
+  if (task === undefined || task.waitingAt! > now || task.waitingAt! >= livedSince) return false
   return !missed(taskScheduleOf(task), task.waitingAt!.getTime(), now.getTime()).run
 }

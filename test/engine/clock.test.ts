@@ -13,6 +13,28 @@ describe('the system clock', () => {
     expect([clock.now(), clock.now(), clock.now()].map(Number)).toEqual([1_000, 1_000, 1_100])
   })
 
+  test('it goes on at half the pace while its source, which has stepped back, catches up', () => {
+    let source = 1_000_000
+    const clock = createClock(() => source)
+    const read = (at: number) => {
+      source = at
+      return clock.now().getTime()
+    }
+    expect([read(1_000_000), read(400_000), read(400_100), read(800_100)]).toEqual([
+      1_000_000, 1_000_000, 1_000_050, 1_200_050,
+    ])
+    expect([read(1_200_000), read(1_600_100), read(1_600_200)]).toEqual([1_400_000, 1_600_100, 1_600_200])
+  })
+
+  test('a sleep ends, though the source has stepped back by an hour meanwhile', async () => {
+    let behindMs = 0
+    const clock = createClock(() => Date.now() - behindMs)
+    const at = new Date(clock.now().getTime() + 20)
+    behindMs = 3_600_000
+    await clock.sleepUntil(at, never)
+    expect(clock.now().getTime()).toBeGreaterThanOrEqual(at.getTime())
+  })
+
   test('a sleep ends not before its instant, and at once when that is past', async () => {
     const clock = createClock(Date.now)
     const at = new Date(clock.now().getTime() + 20)

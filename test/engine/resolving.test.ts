@@ -156,7 +156,10 @@ describe('a target that cannot be resolved', () => {
       status: 'IDLE',
       warnings: [{ code: 'target-unresolvable', description: 'not today' }],
     })
-    expect((await at.bench.jobs.change(at.bench.caller, job, { active: true })).warnings).toEqual([])
+    const change = at.bench.jobs.change.bind(null, at.bench.caller, job)
+    const schedule = { start: { delayed: 60_000 } }
+    expect(await change({ schedule })).toMatchObject({ warnings: [{ code: 'target-unresolvable' }] })
+    expect((await change({ active: true, schedule: { start: { delayed: 0 } } })).warnings).toEqual([])
     await at.resolve()
     await at.bench.settle()
     expect(await summaryOfJob(at.bench, job)).toMatchObject({ status: 'IN_PROGRESS', total: 10 })

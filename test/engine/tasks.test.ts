@@ -56,10 +56,14 @@ async function stand() {
 }
 
 /** The task's job starts at its instant, and the loop that follows tasks has not seen it yet. */
-async function startWithoutKeeper({ clock, engine, beat }: Workbench) {
-  await clock.advanceBy(MINUTE)
-  await beat()
-  for (const loop of ['target-resolver', 'job-keeper']) await engine.loops.get(loop)!.runOnce(clock.now())
+async function startWithoutKeeper(bench: Workbench) {
+  await bench.clock.advanceBy(MINUTE)
+  await bench.beat()
+  await runLoops(bench, ['target-resolver', 'job-keeper'])
+}
+
+async function runLoops({ clock, engine }: Workbench, loops: readonly string[]) {
+  for (const loop of loops) await engine.loops.get(loop)!.runOnce(clock.now())
 }
 
 /** Jumps in time without the seconds in between: nothing runs meanwhile, as in an outage. */
@@ -268,6 +272,51 @@ describe('a task', () => {
       [1, { notProvisioned: ['d2'] }],
       [2, {}],
     ])
+  })
+
+  test('keeps a run that is being made ready for longer than a period, and runs it; what it could not make up for is skipped', async () => {
+    await using s = await stand()
+    const { bench } = s
+    const run = (...loops: string[]) => runLoops(bench, loops)
+    const goOn = async (ms: number) => {
+      await bench.clock.advanceBy(ms)
+      await bench.beat()
+      await run('node-keeper')
+    }
+    await s.create({ repeating: { period: { each: 1, unit: 'MINUTES' } } })
+    await run('target-resolver')
+    await goOn(150_000)
+    await run('task-keeper')
+    expect(await s.task()).toMatchObject({ executions: 0, skipped: 0, waitingAt: new Date(at(0)) })
+    await run('job-keeper', 'task-keeper')
+    expect((await s.jobs()).map(job => [job.status, job.counters.scheduled])).toEqual([
+      ['SCHEDULED', 0],
+      ['IN_PROGRESS', 2],
+    ])
+    expect(await s.task()).toMatchObject({ executions: 1, skipped: 2, waitingAt: new Date(at(3 * MINUTE)) })
+  })
+
+  test('that is put off while its job is about to be resolved has nothing resolved before its time', async () => {
+    await using s = await stand()
+    const { bench } = s
+    await s.create({ start: { date: at(MINUTE) }, repeating: { period: { each: 1, unit: 'HOURS' } } })
+    await bench.clock.advanceBy(MINUTE)
+    await bench.beat()
+    const { transaction } = bench.database
+    bench.database.transaction = async (...asked) => {
+      bench.database.transaction = transaction
+      const schedule = s.schedule({
+        start: { date: at(60 * MINUTE) },
+        repeating: { period: { each: 1, unit: 'HOURS' } },
+      })
+      await s.tasks.change(bench.caller, 't1', { schedule })
+      return await transaction(...asked)
+    }
+    await runLoops(bench, ['target-resolver'])
+    expect(await s.jobs()).toMatchObject([
+      { status: 'SCHEDULED', startAt: new Date(at(60 * MINUTE)), counters: { scheduled: 0 } },
+    ])
+    expect((await s.jobs())[0]!.unresolved).not.toEqual([])
   })
 
   test('passes over what it missed in an outage of more than a period', async () => {
