@@ -29,21 +29,18 @@ export function createCounterFolding(
       )
       ended = settled.length
       const changes = new Map(sums.map(sum => [sum.job, sum]))
-      await insertJobChanges(
-        tx,
-        counters.map(row => {
-          const { successful, ...change } = changes.get(row.job)!
-          return {
-            job: row.job,
-            revision: row.revision,
-            summary: summaryOf(row),
-            ended: endedOf({ ...change, successful }),
-            successful,
-          }
-        }),
-        now,
-      )
-      await announceJobChanges(tx)
+      const folds = counters.map(row => {
+        const { successful, ...change } = changes.get(row.job)!
+        return {
+          job: row.job,
+          revision: row.revision,
+          summary: summaryOf(row),
+          ended: endedOf({ ...change, successful }),
+          successful,
+        }
+      })
+      tx.behind(insertJobChanges(tx, folds, now))
+      tx.behind(announceJobChanges(tx))
       return counters
     })
     if (ended > 0) onEnd()

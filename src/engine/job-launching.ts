@@ -48,7 +48,7 @@ export async function openJobsAmong(
   operations: readonly Pick<OperationKey, 'job'>[],
   now: Date,
 ): Promise<ReadonlySet<bigint>> {
-  await enterLaunchGate(tx)
-  const jobs = await readGatedJobs(tx, [...new Set(operations.map(({ job }) => job))])
+  const numbers = [...new Set(operations.map(({ job }) => job))]
+  const [, jobs] = await Promise.all([enterLaunchGate(tx), readGatedJobs(tx, numbers)])
   return new Set(jobs.filter(job => jobGates(gatedJobOf(job), now.getTime()).length === 0).map(({ job }) => job))
 }

@@ -16,7 +16,7 @@ import {
 } from '../store/claims.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import type { DeviceNumbers } from '../store/operation-devices.ts'
-import { keyText, readOpenOperations } from '../store/operations.ts'
+import { keyText } from '../store/operations.ts'
 import { type ClaimLimits, claimLimits } from './claim-limits.ts'
 import { launchingOf } from './job-launching.ts'
 import { type Launched, type LaunchingParts, launch } from './operation-launching.ts'
@@ -173,14 +173,11 @@ async function claimTurn(tx: Transaction, parts: DispatcherParts, at: TurnAt, as
   for (const { job, place } of claimed) {
     if (place !== FIRST_PLACE) newLows.set(job, Math.max(place, newLows.get(job) ?? 0))
   }
-  const rows = await readOpenOperations(tx, claimed)
-  const launched = await launch(tx, parts, rows, parts.sender.room(), now)
+  const launched = await launch(tx, parts, claimed, parts.sender.room(), now)
   const held = new Set(launched.held.map(({ key }) => keyText(key)))
   const back = claimed.filter(each => held.has(keyText(each)))
-  await enqueueReady(
-    tx,
-    back.map(each => ({ ...each, place: placeBack(each, launchings.get(each.job)!, now) })),
-  )
+  const ready = back.map(each => ({ ...each, place: placeBack(each, launchings.get(each.job)!, now) }))
+  tx.behind(enqueueReady(tx, ready))
   return { ...turn, ...launched, launched: claimed.length - back.length, lows: newLows }
 }
 

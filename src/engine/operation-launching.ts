@@ -3,13 +3,13 @@
  * requests that their devices are to get. Refuses to choose what is claimed, and to send.
  */
 import { chooseFlow, type Flow, functionOf } from '../domain/flow.ts'
-import { operationId } from '../domain/identity.ts'
+import { type OperationKey, operationId } from '../domain/identity.ts'
 import { freeLiveSlots, takeLiveSlots } from '../store/claims.ts'
 import type { Transaction } from '../store/database.ts'
 import { type JobContent, readJobContents } from '../store/job-contents.ts'
 import { type DeviceNumbers, type LaunchSubject, readLaunchSubjects } from '../store/operation-devices.ts'
-import { armTimers } from '../store/operation-timers.ts'
-import { keyText, type OperationRow } from '../store/operations.ts'
+import { armTimers, type Timer } from '../store/operation-timers.ts'
+import { keyText, type OperationRow, readOpenOperations } from '../store/operations.ts'
 import type { Clock } from './clock.ts'
 import type { DeviceAddress, OperationRequest } from './connector.ts'
 import type { Happening } from './operation-draft.ts'
@@ -42,13 +42,17 @@ export interface Launched {
 export async function launch(
   tx: Transaction,
   parts: LaunchingParts,
-  rows: readonly OperationRow[],
+  claimed: readonly OperationKey[],
   hasRoom: HasRoom,
   now: Date,
 ): Promise<Launched> {
+  const [rows, subjectRows, contents] = await Promise.all([
+    readOpenOperations(tx, claimed),
+    readLaunchSubjects(tx, claimed),
+    readJobContents(tx, [...new Set(claimed.map(({ job }) => job))]),
+  ])
   const due = rows.filter(row => row.status === 'PENDING' || row.status === 'QUEUED')
-  const subjects = new Map((await readLaunchSubjects(tx, due)).map(subject => [keyText(subject), subject]))
-  const contents = await readJobContents(tx, [...new Set(due.map(row => row.job))])
+  const subjects = new Map(subjectRows.map(subject => [keyText(subject), subject]))
   const flows = new Map<string, Flow>()
   const happenings: Happening[] = []
   const wanting: OperationRow[] = []
@@ -98,17 +102,13 @@ export async function launch(
   const { written } = applied
   const moved = new Set(written.map(keyText))
   // A slot whose operation was cancelled under the claim would be held for ever.
-  await freeLiveSlots(
-    tx,
-    wanting.filter(row => free.has(keyText(row)) && !moved.has(keyText(row))),
-  )
+  const kept = wanting.filter(row => free.has(keyText(row)) && !moved.has(keyText(row)))
+  tx.behind(freeLiveSlots(tx, kept))
   const queued = written.filter(row => row.status === 'QUEUED')
   const takenAt = parts.clock.now()
   const dueAt = new Date(takenAt.getTime() + SEND_TIMER_MS)
-  await armTimers(
-    tx,
-    queued.map(key => ({ key, dueAt, duty: 'send', node: parts.node })),
-  )
+  const timers = queued.map((key): Timer => ({ key, dueAt, duty: 'send', node: parts.node }))
+  tx.behind(armTimers(tx, timers))
   return {
     takenAt,
     applied,

@@ -51,7 +51,7 @@ interface Queue {
 }
 
 interface Batch {
-  readonly jobs: ReadonlyMap<bigint, JobRules>
+  readonly jobs: Promise<ReadonlyMap<bigint, JobRules>>
   readonly now: Date
   readonly answers: Answer[]
   readonly written: OperationRow[]
@@ -81,7 +81,7 @@ export async function applyHappenings(
     }
     queue.waiting.push({ happening, index })
   })
-  const jobs = await readJobRules(tx, [...new Set(happenings.map(({ key }) => key.job))])
+  const jobs = readJobRules(tx, [...new Set(happenings.map(({ key }) => key.job))])
   const batch: Batch = { jobs, now, answers: new Array(happenings.length), written: [], ended: [] }
   for (let round = 0; queues.size > 0; round += 1) {
     if (round === ROUNDS_MAX) throw new Error(`${queues.size} operations kept moving for ${ROUNDS_MAX} rounds`)
@@ -97,8 +97,8 @@ async function applyRound(
   batch: Batch,
   known: Known | null,
 ): Promise<void> {
-  const { jobs, now, answers } = batch
-  const { drafts, recalled, ended } = await openDrafts(tx, queues, jobs, known ?? {})
+  const { now, answers } = batch
+  const { jobs, drafts, recalled, ended } = await openDrafts(tx, queues, batch.jobs, known ?? {})
   const done = new Map<string, number>()
   const undecided = new Set<string>()
   for (const [text, queue] of queues) {
@@ -124,7 +124,7 @@ async function applyRound(
     done.set(text, count)
   }
 
-  const refused = await write(tx, drafts, ended, batch, known === null)
+  const refused = await write(tx, drafts, ended, jobs, batch, known === null)
   for (const [text, count] of done) {
     if (undecided.has(text) || refused.has(text)) continue
     const queue = queues.get(text)!
@@ -133,30 +133,42 @@ async function applyRound(
   }
 }
 
-/** Drafts of the operations, by `keyText`; `recalled` are those that come from memory. */
+/** What a round begins with. */
+interface Opened {
+  readonly jobs: ReadonlyMap<bigint, JobRules>
+  /** by `keyText`, as all here */
+  readonly drafts: Drafts
+  /** those that come from memory */
+  readonly recalled: ReadonlySet<string>
+  readonly ended: ReadonlyMap<string, EndedDraft>
+}
+
 async function openDrafts(
   tx: Transaction,
   queues: ReadonlyMap<string, Queue>,
-  jobs: ReadonlyMap<bigint, JobRules>,
+  askedJobs: Promise<ReadonlyMap<bigint, JobRules>>,
   { read, memory }: Known,
-): Promise<{ drafts: Drafts; recalled: ReadonlySet<string>; ended: ReadonlyMap<string, EndedDraft> }> {
+): Promise<Opened> {
+  const remembered = new Map<string, OperationRow>()
+  for (const text of queues.keys()) {
+    const row = memory?.recall(text)
+    if (row !== undefined) remembered.set(text, row)
+  }
+  const unknown = [...queues].filter(([text]) => !remembered.has(text)).map(([, { key }]) => key)
+  const [jobs, rows] = await Promise.all([askedJobs, read ?? readOpenOperations(tx, unknown)])
   const drafts: Drafts = new Map()
   const recalled = new Set<string>()
-  const open = (text: string, row: OperationRow) => drafts.set(text, openDraft(row, jobs.get(row.job)!))
-  const unknown: OperationKey[] = []
-  for (const [text, { key }] of queues) {
-    const row = memory?.recall(text)
+  for (const [text, row] of remembered) {
+    const job = jobs.get(row.job)
     // A job that is gone has taken its operations along.
-    if (row === undefined || !jobs.has(row.job)) unknown.push(key)
-    else {
-      open(text, row)
-      recalled.add(text)
-    }
+    if (job === undefined) continue
+    drafts.set(text, openDraft(row, job))
+    recalled.add(text)
   }
-  for (const row of read ?? (await readOpenOperations(tx, unknown))) open(keyText(row), row)
-  const missing = drafts.size === queues.size ? [] : unknown.filter(key => !drafts.has(keyText(key)))
+  for (const row of rows) drafts.set(keyText(row), openDraft(row, jobs.get(row.job)!))
+  const missing = [...queues].filter(([text]) => !drafts.has(text)).map(([, { key }]) => key)
   const endedRows = await readEndedOperations(tx, missing)
-  return { drafts, recalled, ended: new Map(endedRows.map(row => [keyText(row), new EndedDraft(row)])) }
+  return { jobs, drafts, recalled, ended: new Map(endedRows.map(row => [keyText(row), new EndedDraft(row)])) }
 }
 
 type Drafts = Map<string, OperationDraft>
@@ -166,7 +178,8 @@ async function write(
   tx: Transaction,
   drafts: ReadonlyMap<string, OperationDraft>,
   late: ReadonlyMap<string, EndedDraft>,
-  { jobs, now, written, ended }: Batch,
+  jobs: ReadonlyMap<bigint, JobRules>,
+  { now, written, ended }: Batch,
   again: boolean,
 ): Promise<ReadonlySet<string>> {
   const changed = [...drafts].filter(([, draft]) => draft.changed).sort(inLockOrder)
@@ -176,23 +189,7 @@ async function write(
   const refused = new Set([...changed, ...answeredLate].map(([text]) => text))
   const deltas = new CounterDeltas()
 
-  // One statement planned by key meets its rows in this order; a second one, or what was refused and comes again, begins anew.
-  if (again || (kept.length > 0 && ends.length > 0)) {
-    await lockOperations(
-      tx,
-      changed.map(([, { row }]) => row),
-    )
-  }
-  const live: OperationDraft[] = []
   const changes = kept.map(([, { before, row }]) => ({ before, after: row }))
-  for (const place of await updateOperations(tx, changes)) {
-    const [text, draft] = kept[place]!
-    const { before, row } = draft
-    refused.delete(text)
-    deltas.move(row.job, openCounter(before.status), openCounter(row.status))
-    live.push(draft)
-    written.push(row)
-  }
   const closing = ends.map(([, { before, row, end }]) => ({
     before,
     after: row,
@@ -201,28 +198,43 @@ async function write(
     counter: end!.counter,
     endedAt: now,
   }))
-  for (const place of await endOperations(tx, closing)) {
+  const answering = answeredLate.map(([, { before, row }]) => ({ before, ...lateOf(row) }))
+  // One statement planned by key meets its rows in this order; a second one, or what was refused and comes again, begins anew.
+  const locked = again || (kept.length > 0 && ends.length > 0) ? changed.map(([, { row }]) => row) : []
+  const [, keptPlaces, endedPlaces, latePlaces] = await Promise.all([
+    lockOperations(tx, locked),
+    updateOperations(tx, changes),
+    endOperations(tx, closing),
+    answerLateOperations(tx, answering),
+  ])
+  const live: OperationDraft[] = []
+  for (const place of keptPlaces) {
+    const [text, draft] = kept[place]!
+    const { before, row } = draft
+    refused.delete(text)
+    deltas.move(row.job, openCounter(before.status), openCounter(row.status))
+    live.push(draft)
+    written.push(row)
+  }
+  for (const place of endedPlaces) {
     const [text, { before, row, end }] = ends[place]!
     refused.delete(text)
     deltas.move(row.job, openCounter(before.status), end!.counter)
     ended.push(text)
   }
-  const answering = answeredLate.map(([, { before, row }]) => ({ before, ...lateOf(row) }))
-  for (const place of await answerLateOperations(tx, answering)) {
+  for (const place of latePlaces) {
     const [text, { before, row }] = answeredLate[place]!
     refused.delete(text)
     deltas.move(row.job, before.counter, row.counter)
   }
-  await writeDetails(
-    tx,
-    live.filter(draft => draft.detailChanged).map(draft => draft.row),
-  )
-  await carryOut(tx, live, now)
-  await writeDeltas(tx, deltas)
+  const detailed = live.filter(draft => draft.detailChanged).map(draft => draft.row)
+  tx.behind(writeDetails(tx, detailed))
+  carryOut(tx, live, now)
+  tx.behind(writeDeltas(tx, deltas))
   return refused
 }
 
-async function carryOut(tx: Transaction, drafts: readonly OperationDraft[], now: Date): Promise<void> {
+function carryOut(tx: Transaction, drafts: readonly OperationDraft[], now: Date): void {
   const timers: Timer[] = []
   const ready: OperationRow[] = []
   for (const { row, rules, consequences } of drafts) {
@@ -231,11 +243,9 @@ async function carryOut(tx: Transaction, drafts: readonly OperationDraft[], now:
     if (delayed) timers.push({ key: row, dueAt: new Date(now.getTime() + rules.retriesDelayMs), duty: 'retry' })
     else if (consequences.retry || consequences.enqueue) ready.push(row)
   }
-  await armTimers(tx, timers)
-  await enqueueReady(
-    tx,
-    ready.map(({ job, partition, entity }) => ({ job, partition, entity, place: FIRST_PLACE })),
-  )
+  const places = ready.map(({ job, partition, entity }) => ({ job, partition, entity, place: FIRST_PLACE }))
+  tx.behind(armTimers(tx, timers))
+  tx.behind(enqueueReady(tx, places))
 }
 
 const lateOf = ({ status, result, counter, steps, messages, description }: EndedDraft['row']) => ({

@@ -175,8 +175,11 @@ async function handOut(
   })
   const applied = await applyHappenings(tx, happenings, now)
   const handed = applied.written.filter(row => row.status === 'IN_PROGRESS')
-  const subjects = new Map((await readLaunchSubjects(tx, handed)).map(subject => [keyText(subject), subject]))
-  const contents = await readJobContents(tx, [...new Set(handed.map(row => row.job))])
+  const [subjectRows, contents] = await Promise.all([
+    readLaunchSubjects(tx, handed),
+    readJobContents(tx, [...new Set(handed.map(row => row.job))]),
+  ])
+  const subjects = new Map(subjectRows.map(subject => [keyText(subject), subject]))
   const requests = new Map<bigint, OperationRequest>()
   for (const row of handed) {
     const subject = subjects.get(keyText(row))

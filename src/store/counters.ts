@@ -81,8 +81,11 @@ export async function addCounterDeltas(
   if (sums.length === 0) return []
   const ordered = [...sums].sort((a, b) => (a.job < b.job ? -1 : 1))
   const jobs = ordered.map(sum => sum.job)
-  await db.run(lockCounters, [jobs])
-  return await db.run(addDeltas, [jobs, ...COUNTERS.map(counter => ordered.map(sum => sum[counter]))])
+  const [, added] = await Promise.all([
+    db.run(lockCounters, [jobs]),
+    db.run(addDeltas, [jobs, ...COUNTERS.map(counter => ordered.map(sum => sum[counter]))]),
+  ])
+  return added
 }
 
 const each = (made: (counter: SqlFragment) => SqlFragment): SqlFragment =>

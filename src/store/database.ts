@@ -5,10 +5,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { bindable } from './array-parameters.ts'
+import { asked, isUnanswered, onClient, sqlState, transact } from './asking.ts'
 import { createListener, type NotificationHandler } from './listener.ts'
 import { render, type SqlFragment, type Statement, sql } from './statement.ts'
 import { valueTypes } from './values.ts'
+
+export { sqlState }
 
 export interface DatabaseOptions {
   url: string
@@ -37,6 +39,11 @@ export interface Queryable {
 export interface Transaction extends Queryable {
   /** The shape in which pg-boss takes part in a transaction of its caller. A text of several statements answers the rows of all. */
   executeSql(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>
+  /**
+   * Leaves an answer to the commit, which is sent behind it at once: what it fails with fails the transaction. Its statements must have
+   * been asked already, one behind the other, since a transaction that ends takes no more.
+   */
+  behind(answer: Promise<unknown>): void
 }
 
 export interface TransactionOptions {
@@ -98,22 +105,6 @@ const tries = 10
 const firstPauseMs = 5
 const longestPauseMs = 500
 
-/** The SQLSTATE of a server's refusal (`23505`, `40P01`, …), or null for any other error, a lost connection among them. */
-export function sqlState(error: unknown): string | null {
-  return error instanceof pg.DatabaseError ? (error.code ?? null) : null
-}
-
-/** Errors of connections that could not be had, or were lost before the server answered. */
-const unanswered = new WeakSet<object>()
-
-/** The same promise; what it fails with is remembered where the server did not say it. */
-function asked<T>(answer: Promise<T>): Promise<T> {
-  return answer.catch((error: unknown) => {
-    if (error instanceof Error && !(error instanceof pg.DatabaseError)) unanswered.add(error)
-    throw error
-  })
-}
-
 /**
  * What the server says when it can take nothing now, whatever is asked of it: connections (08), resources such as the disk (53), locks
  * and time (55P03, 57014), its stop (57P), the disk again (58), a standby (25006), and what was repeated in vain (40, 25P03).
@@ -123,7 +114,7 @@ const cannotNow = /^(08|53|58|57P|55P03|57014|25006|25P03|40)/
 /** Whether an error tells of a database that is away, full or overrun, and not of what was asked: it is worth asking again later. */
 export function isUnavailable(error: unknown): boolean {
   const state = sqlState(error)
-  return state === null ? error instanceof Error && unanswered.has(error) : cannotNow.test(state)
+  return state === null ? isUnanswered(error) : cannotNow.test(state)
 }
 
 /** True for what a repeat of the whole transaction can mend. */
@@ -143,34 +134,6 @@ function bounded(text: string, timeoutMs: number): pg.QueryConfig {
   return config
 }
 
-/**
- * `waitMs`: how long the client itself waits for an answer, where that is not the pool's time. `prefix` tells statements with a plan of
- * their own from the same ones planned otherwise.
- */
-function onClient(client: pg.PoolClient, waitMs?: number, prefix = ''): Transaction {
-  const patience = waitMs === undefined ? {} : { query_timeout: waitMs }
-  function ask<Row, Params extends readonly unknown[]>(statement: Statement<Row, Params>, params: Params) {
-    const { name, text, elementTypes } = statement
-    const values = params.map((value, i) => bindable(value, elementTypes[i]))
-    return asked(client.query<Row & pg.QueryResultRow>({ name: prefix + name, text, values, ...patience }))
-  }
-  return {
-    async run<Row, Params extends readonly unknown[]>(statement: Statement<Row, Params>, params: Params) {
-      return (await ask(statement, params)).rows
-    },
-    async count(statement, params) {
-      return (await ask(statement, params)).rowCount ?? 0
-    },
-    async query<Row>(fragment: SqlFragment) {
-      return (await asked(client.query<Row & pg.QueryResultRow>({ ...render(fragment), ...patience }))).rows
-    },
-    async executeSql(text, values) {
-      const answers: pg.QueryResult<Record<string, unknown>>[] = [await asked(client.query(text, values))].flat()
-      return { rows: answers.flatMap(({ rows }) => rows) }
-    },
-  }
-}
-
 /** Opens a pool. No connection is made yet: the first call meets a wrong address. */
 export function openDatabase(options: DatabaseOptions): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? 30_000
@@ -183,6 +146,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     // Statements here are short: compiling them costs more than it saves.
     options: '-c timezone=UTC -c jit=off',
     types: valueTypes,
+    pipeline: true,
     statement_timeout: statementTimeoutMs,
     lock_timeout: options.lockTimeoutMs ?? 10_000,
     idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs ?? 3_000,
@@ -231,16 +195,18 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
     client.on('error', noteFarewell)
     try {
-      await asked<unknown>(client.query(byKey ? `${begin}; ${planByKey}` : begin))
-      if (timeoutMs !== undefined) await client.query(`set local statement_timeout = ${Math.trunc(timeoutMs)}`)
-      const result = await work(
-        onClient(client, timeoutMs === undefined ? undefined : timeoutMs + 5_000, byKey ? 'by_key_' : ''),
-      )
-      const { command } = await asked(client.query('commit'))
-      broken = false
-      // The server answers the commit of a failed transaction with a rollback, silently.
-      if (command !== 'COMMIT') throw new Error('the transaction was rolled back: an error inside it was swallowed')
-      return result
+      const settings = [
+        begin,
+        ...(timeoutMs === undefined ? [] : [`set local statement_timeout = ${Math.trunc(timeoutMs)}`]),
+        ...(byKey ? [planByKey] : []),
+      ]
+      return await transact(client, settings.join('; '), work, {
+        waitMs: timeoutMs === undefined ? undefined : timeoutMs + 5_000,
+        prefix: byKey ? 'by_key_' : '',
+        onEnd() {
+          broken = false
+        },
+      })
     } catch (error) {
       if (broken)
         broken = await client.query(bounded('rollback', 5_000)).then(

@@ -116,6 +116,77 @@ describe('transactions', () => {
     await hasty.close()
   })
 
+  test('statements that are asked without waiting are done in their order', async () => {
+    const [, rows, none] = await database.transaction(tx =>
+      Promise.all([
+        tx.run(addTo, [5, 1]),
+        tx.query<{ amount: bigint }>(sql`select amount from account where id = 1`),
+        tx.run(addTo, [-5, 1]),
+      ]),
+    )
+    expect(rows).toEqual([{ amount: 105n }])
+    expect(none).toEqual([{ amount: 100n }])
+  })
+
+  test('what is left to the commit is committed with the rest', async () => {
+    await database.transaction(async tx => {
+      tx.behind(tx.run(addTo, [7, 1]))
+      tx.behind(tx.run(addTo, [-7, 2]))
+    })
+    expect(await database.query(sql`select amount from account order by id`)).toEqual([
+      { amount: 107n },
+      { amount: 93n },
+    ])
+    await database.transaction(async tx => {
+      tx.behind(tx.run(addTo, [-7, 1]))
+      tx.behind(tx.run(addTo, [7, 2]))
+    })
+  })
+
+  test('what fails behind the work fails the transaction with its own word, and nothing of it is kept', async () => {
+    const failing = database.transaction(async tx => {
+      await tx.run(addTo, [50, 1])
+      tx.behind(tx.query(sql`insert into account values (1, 0)`))
+      tx.behind(tx.run(addTo, [50, 2]))
+    })
+    await expect(failing).rejects.toSatisfy(error => sqlState(error) === '23505')
+    const asking = database.transaction(async tx => {
+      tx.behind(tx.query(sql`insert into account values (1, 0)`))
+      await tx.run(addTo, [50, 2])
+    })
+    await expect(asking).rejects.toSatisfy(error => sqlState(error) === '23505')
+    expect(await database.query(sql`select amount from account order by id`)).toEqual([
+      { amount: 100n },
+      { amount: 100n },
+    ])
+  })
+
+  test('what cannot be sent fails the transaction that left it to the commit', async () => {
+    const circular: Record<string, unknown> = {}
+    circular.self = circular
+    const failing = database.transaction(async tx => {
+      tx.behind(tx.run(addTo, [50, 1]))
+      tx.behind(tx.query(sql`select ${circular}::jsonb`))
+    })
+    await expect(failing).rejects.toThrow('circular')
+    expect(await database.query(sql`select amount from account where id = 1`)).toEqual([{ amount: 100n }])
+  })
+
+  test('nothing is asked in a transaction that is ending, where it would be done outside of it', async () => {
+    const failing = database.transaction(async tx => {
+      await tx.query(sql`select 1`)
+      tx.behind(new Promise(resolve => setImmediate(resolve)).then(() => tx.run(addTo, [50, 2])))
+    })
+    await expect(failing).rejects.toThrow('ending')
+    expect(await database.query(sql`select amount from account where id = 2`)).toEqual([{ amount: 100n }])
+  })
+
+  test('a transaction whose begin fails has written nothing', async () => {
+    const failing = database.transaction(tx => tx.run(addTo, [50, 1]), { statementTimeoutMs: -1 })
+    await expect(failing).rejects.toSatisfy(error => sqlState(error) === '22023')
+    expect(await database.query(sql`select amount from account where id = 1`)).toEqual([{ amount: 100n }])
+  })
+
   test('an aborted signal ends the repeating', async () => {
     const stopping = new AbortController()
     let tries = 0
