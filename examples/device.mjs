@@ -20,16 +20,19 @@ const operations = {
   UPDATE: ['BEGINUPDATE', 'DOWNLOADFILE', 'BEGININSTALL', 'ENDINSTALL', 'ENDUPDATE'],
 }
 
-// An operation that comes again after it succeeded is answered again, never done again. One that failed comes again as a retry.
-const results = new Map()
+// An operation that comes again is answered again, never done again; but one that failed is, where a later timestamp says that it is retried.
+const done = new Map()
 
 async function work(request) {
-  if (!results.has(request.id)) {
-    if (results.size >= 1000) results.delete(results.keys().next().value)
-    results.set(request.id, execute(request))
+  const { id, timestamp } = request
+  const last = done.get(id)
+  if (!last || (last.failed && timestamp > last.timestamp)) {
+    if (done.size >= 1000) done.delete(done.keys().next().value)
+    done.set(id, { timestamp, failed: false, result: execute(request) })
   }
-  const result = await results.get(request.id)
-  if (result.resultCode !== 'SUCCESSFUL') results.delete(request.id)
+  const own = done.get(id)
+  const result = await own.result
+  own.failed = result.resultCode !== 'SUCCESSFUL'
   await post(request, result)
 }
 

@@ -28,8 +28,8 @@ OPERATIONS = {
 # The device's own settings, which SET_DEVICE_PARAMETERS writes and GET_DEVICE_PARAMETERS reads.
 variables = {"interval": 60}
 
-# An operation that comes again after it succeeded is answered again, never done again. One that failed comes again as a retry.
-results = {}
+# An operation that comes again is answered again, never done again; but one that failed is, where a later timestamp says that it is retried.
+done = {}
 
 
 def now():
@@ -105,9 +105,10 @@ def main():
             status, text = call("GET", "/pending?wait=30")
             if status == 200:
                 request = json.loads(text)["operation"]["request"]
-                result = results.get(request["id"]) or execute(request)
-                if result["resultCode"] == "SUCCESSFUL":
-                    results[request["id"]] = result
+                launched, result = done.get(request["id"], (0, None))
+                if result is None or (result["resultCode"] != "SUCCESSFUL" and request["timestamp"] > launched):
+                    result = execute(request)
+                    done[request["id"]] = (request["timestamp"], result)
                 post(request, **result)
             if status < 300:
                 pause = 0.5

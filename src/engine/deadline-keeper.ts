@@ -2,7 +2,8 @@
  * Takes due timers and does their duty: deadlines are judged, retries made ready, requests of lost senders given back.
  * Refuses to know what any of it means for an operation: the lifecycle does.
  */
-import type { OperationKey } from '../domain/identity.ts'
+import type { Logger } from 'pino'
+import { type OperationKey, operationId } from '../domain/identity.ts'
 import { FIRST_PLACE } from '../domain/launching.ts'
 import { enqueueReady } from '../store/claims.ts'
 import type { Database, Transaction } from '../store/database.ts'
@@ -22,6 +23,7 @@ export interface DeadlineKeeperParts {
   readonly node: number
   readonly livingNodes: () => ReadonlySet<number>
   readonly isSending: RequestSender['isSending']
+  readonly log: Logger
   /** counters changed, or something became ready */
   readonly onCommit: () => void
 }
@@ -30,19 +32,26 @@ export interface DeadlineKeeperParts {
 export function createDeadlineKeeping(
   parts: DeadlineKeeperParts,
 ): (now: Date, signal: AbortSignal) => Promise<Date | null> {
-  async function keep(tx: Transaction, now: Date): Promise<number> {
+  async function keep(tx: Transaction, now: Date): Promise<{ taken: number; lost: readonly OperationRow[] }> {
     const due = await takeDueTimers(tx, now, TIMERS_AT_A_TIME)
     await judgeDeadlines(tx, due, now)
     await readyRetries(tx, due)
-    await lookAfterSends(tx, due, parts, now)
-    return due.length
+    const lost = await lookAfterSends(tx, due, parts, now)
+    return { taken: due.length, lost }
   }
 
   return async (now, signal) => {
     let taken = TIMERS_AT_A_TIME
     while (taken === TIMERS_AT_A_TIME && !signal.aborted) {
-      taken = await parts.database.transaction(tx => keep(tx, now), { byKey: true })
+      const kept = await parts.database.transaction(tx => keep(tx, now), { byKey: true })
+      taken = kept.taken
       if (taken > 0) parts.onCommit()
+      for (const row of kept.lost) {
+        parts.log.debug(
+          { operation: operationId(row), sender: row.sender },
+          'the sender of a request is lost: it is given back',
+        )
+      }
     }
     return await nextTimerAt(parts.database)
   }
@@ -79,9 +88,9 @@ async function lookAfterSends(
   due: readonly DueTimer[],
   { node, livingNodes, isSending }: DeadlineKeeperParts,
   now: Date,
-): Promise<void> {
+): Promise<readonly OperationRow[]> {
   const sends = due.filter(timer => timer.duty === 'send')
-  if (sends.length === 0) return
+  if (sends.length === 0) return []
   const living = livingNodes()
   const askedAbout = new Map<string, Set<number | null>>()
   for (const timer of sends) {
@@ -106,6 +115,7 @@ async function lookAfterSends(
     lost.map(row => ({ key: row, seen: 'senderLost', node: row.sender! })),
     now,
   )
+  return lost
 }
 
 async function apply(tx: Transaction, happenings: readonly Happening[], now: Date): Promise<void> {

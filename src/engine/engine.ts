@@ -98,6 +98,8 @@ export function createEngine(parts: EngineParts): Engine {
     measureClock: parts.measureClock ?? (() => Promise.resolve()),
     self: { node, name: parts.nodeName, roles: parts.roles },
     onOutage: createOverdueSpreading(database),
+    onSilence: silentMs =>
+      log.warn({ node, silentMs }, 'this node was silent for so long that others may have taken it for dead'),
     onRevival: () =>
       presence.recordAgain().catch((error: unknown) => {
         log.warn({ err: error, node }, 'connected devices were not recorded again; tried after the next heartbeat')
@@ -191,6 +193,7 @@ export function createEngine(parts: EngineParts): Engine {
     clock,
     memory,
     redeliveryMs: parts.pullRedeliveryMs,
+    log,
     onCommit: wakeMoved,
   })
 
@@ -220,6 +223,7 @@ export function createEngine(parts: EngineParts): Engine {
       node,
       livingNodes: nodes.living,
       isSending: sender.isSending,
+      log,
       onCommit: wakeMoved,
     }),
     { restMs: DEADLINE_REST_MS },

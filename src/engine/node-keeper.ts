@@ -21,9 +21,10 @@ export interface NodeKeepingParts {
   readonly onOutage: (now: Date) => Promise<void>
   /** at every heartbeat: the machines of the nodes do not agree on the time, nor how fast it passes */
   readonly measureClock: () => Promise<unknown>
+  /** this node was silent for so many milliseconds that others may have taken it for dead; told once */
+  readonly onSilence: (silentMs: number) => void
   /**
-   * This node was silent for so long that others may have taken it for dead, and forgotten its connections. No heartbeat waits for it, and
-   * what fails is done again after the next.
+   * It was, and others may have forgotten its connections. No heartbeat waits for this, and what fails is done again after the next.
    */
   readonly onRevival: () => Promise<void>
   /** another node has come, or has been silent for so long that it counts as dead; told at the first heartbeat, too */
@@ -52,6 +53,7 @@ export function createNodeKeeping({
   self,
   onOutage,
   measureClock,
+  onSilence,
   onRevival,
   onChange,
 }: NodeKeepingParts): NodeKeeping {
@@ -89,6 +91,10 @@ export function createNodeKeeping({
       if (isSilentSince(anyAt, now)) await onOutage(now)
       await recordHeartbeat(database, self, now)
       beatAt = now
+      if (ownAt !== null && isSilentSince(ownAt, now)) {
+        onSilence(now.getTime() - ownAt.getTime())
+        isRevived = false
+      }
       const deadSince = new Date(now.getTime() - DEAD_AFTER_MS)
       const alive = new Set(await livingNodes(database, deadSince))
       const changed = alive.size !== living.size || [...alive].some(node => !living.has(node))
@@ -99,7 +105,6 @@ export function createNodeKeeping({
         await forgetConnectionsOfDead(database, deadSince)
         await buryNodes(database, new Date(now.getTime() - BURIED_AFTER_MS))
       }
-      if (isSilentSince(ownAt, now)) isRevived = false
       revive()
       await measureClock()
       return new Date(now.getTime() + HEARTBEAT_MS)

@@ -2,6 +2,7 @@
  * Hands operations to devices that ask for them: what was never handed out first, oldest first; what was handed out and not heard
  * of again only after a while, and what was sent over MQTT to a device that has left it at once. Nothing is handed out while its job's gate is closed. Refuses to know HTTP.
  */
+import type { Logger } from 'pino'
 import { redeliveryPause } from '../domain/gates.ts'
 import type { OperationKey } from '../domain/identity.ts'
 import type { Database, Transaction } from '../store/database.ts'
@@ -45,6 +46,7 @@ export interface PendingParts {
   readonly clock: Clock
   readonly memory: Pick<OperationMemory, 'note'>
   readonly redeliveryMs: number
+  readonly log: Logger
   readonly onCommit: () => void
 }
 
@@ -54,7 +56,7 @@ interface Call {
 }
 
 export function createPending(parts: PendingParts): Pending {
-  const { database, clock, memory, redeliveryMs, onCommit } = parts
+  const { database, clock, memory, redeliveryMs, log, onCommit } = parts
   const held = new Map<bigint, Set<() => void>>()
 
   /** Operations handed to a call that had been hung up, by key: the next call of their device need not wait for a second offer. */
@@ -77,12 +79,17 @@ export function createPending(parts: PendingParts): Pending {
 
   async function handOutTo(devices: readonly DeviceNumbers[], now: Date): Promise<Map<bigint, OperationRequest>> {
     for (const [key, until] of inVain) if (until <= now.getTime()) inVain.delete(key)
-    const { requests, applied } = await database.transaction(
+    const { requests, applied, silent } = await database.transaction(
       tx => handOut(tx, devices, now, { redeliveryMs, inVain }),
       { byKey: true },
     )
     memory.note(applied)
-    for (const request of requests.values()) inVain.delete(keyText(request.key))
+    for (const { id, key } of requests.values()) {
+      inVain.delete(keyText(key))
+      const silentMs = silent.get(keyText(key))
+      if (silentMs !== undefined)
+        log.debug({ operation: id, silentMs }, 'a request was not heard of: it is offered again')
+    }
     if (requests.size > 0) onCommit()
     return requests
   }
@@ -140,6 +147,8 @@ interface HandedOut {
   /** by device */
   readonly requests: Map<bigint, OperationRequest>
   readonly applied: Pick<Applied, 'written' | 'ended'>
+  /** those that were handed out or sent before, and since how many milliseconds they were not heard of */
+  readonly silent: ReadonlyMap<string, number>
 }
 
 async function handOut(
@@ -161,13 +170,17 @@ async function handOut(
         (isSentOverMqtt(operation) && (gone.has(operation.device) || isSilent(operation))),
     )
     .sort(inOrderOfOffer)
-  if (candidates.length === 0) return { requests: new Map(), applied: { written: [], ended: [] } }
+  const silent = new Map<string, number>()
+  if (candidates.length === 0) return { requests: new Map(), applied: { written: [], ended: [] }, silent }
   const open = await openJobsAmong(tx, candidates, now)
   const chosen = new Map<bigint, DeviceOperation>()
   for (const candidate of candidates) {
     if (open.has(candidate.job) && !chosen.has(candidate.device)) chosen.set(candidate.device, candidate)
   }
   const happenings = [...chosen.values()].map((operation): Happening => {
+    if (operation.status !== 'WAITING_FOR_CONNECTION') {
+      silent.set(keyText(operation), now.getTime() - (operation.heardAt?.getTime() ?? 0))
+    }
     const again = new Date(now.getTime() - silentForMs(operation))
     return isSentOverMqtt(operation)
       ? { key: operation, seen: 'askedInstead', flow: 'pull', silentSince: operation.heardAt ?? again }
@@ -185,7 +198,7 @@ async function handOut(
     const subject = subjects.get(keyText(row))
     if (subject?.device) requests.set(subject.device, operationRequest(row, subject, contents.get(row.job)!))
   }
-  return { requests, applied }
+  return { requests, applied, silent }
 }
 
 /** Sent over MQTT and not acknowledged: the request may have been lost with the connection. */

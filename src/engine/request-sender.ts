@@ -111,6 +111,10 @@ export function createRequestSender(parts: RequestSenderParts): RequestSender {
   }
 
   async function giveBackLater(request: RoutedRequest): Promise<void> {
+    log.debug(
+      { operation: request.id, flow: request.flow },
+      'a request was not sent as far as is known: it is given back',
+    )
     const given = clock
       .sleepUntil(new Date(clock.now().getTime() + GIVE_BACK_MS), stopping.signal)
       .then(() => isHeldOnce(request) && gatherer.report(lost(request)))

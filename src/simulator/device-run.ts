@@ -1,6 +1,6 @@
 /**
  * What every pretend device does with a request, whichever way it came: recognise a repeat, do the operation once, or once more where
- * it failed and is retried, and say what the plan says when it says so. How a message travels is the sender's.
+ * it failed and was launched again, and say what the plan says when it says so. How a message travels is the sender's.
  */
 import type { DeviceRequest, DeviceResponseMessage } from '../contract/device.ts'
 import { type AnswerKind, decideSilence, type Occasion, type Plan, planOperation, writeAnswer } from './behaviour.ts'
@@ -22,6 +22,8 @@ export interface FleetEvent {
   operationId: string
   name: string
   at: number
+  /** Of a request and of what was done upon it: when it was launched, as it says itself; 0 where it does not. */
+  launchedAt?: number
   /** Of an answer: its kind, and what became of it. */
   kind?: AnswerKind
   delivery?: Delivery
@@ -46,7 +48,7 @@ export function createDevices(fleet: {
 
   function note(
     operation: RememberedOperation,
-    event: Pick<FleetEvent, 'what' | 'kind' | 'delivery' | 'tookMs'>,
+    event: Pick<FleetEvent, 'what' | 'launchedAt' | 'kind' | 'delivery' | 'tookMs'>,
   ): void {
     const { deviceId, id, name } = operation
     onEvent({ ...event, deviceId, operationId: id, name, at: Date.now() })
@@ -55,7 +57,8 @@ export function createDevices(fleet: {
   function recall(deviceId: string, request: DeviceRequest): RememberedOperation {
     const known = ledger.find(request.id)
     if (known?.deviceId === deviceId) {
-      if (known.failed && known.running === undefined) {
+      // The same launch is a repeat, however often it comes; a later one is a new attempt.
+      if (known.failed && known.running === undefined && launchOf(request) > known.launchedAt) {
         known.failed = false
         known.mute = false
         delete known.outcome
@@ -69,6 +72,7 @@ export function createDevices(fleet: {
       name: request.name,
       receipts: 0,
       executions: 0,
+      launchedAt: 0,
       failed: false,
       mute: false,
     }
@@ -79,8 +83,9 @@ export function createDevices(fleet: {
   function execute(operation: RememberedOperation, request: DeviceRequest): Outcome {
     operation.outcome = performOperation(request, ledger.variablesOf(operation.deviceId))
     operation.executions++
+    operation.launchedAt = launchOf(request)
     counters.executed++
-    note(operation, { what: 'executed' })
+    note(operation, { what: 'executed', launchedAt: operation.launchedAt })
     return operation.outcome
   }
 
@@ -96,7 +101,6 @@ export function createDevices(fleet: {
     for (const copy of copies) {
       const delivery = await copy
       counters[delivery === 'delivered' ? COUNTED[answer.kind] : delivery]++
-      if (answer.kind === 'final' && plan.fails && delivery === 'delivered') operation.failed = true
       note(operation, { what: 'answered', kind: answer.kind, delivery, tookMs: performance.now() - sentAt })
     }
   }
@@ -128,7 +132,7 @@ export function createDevices(fleet: {
     const operation = recall(deviceId, request)
     operation.receipts++
     counters.received++
-    note(operation, { what: 'received' })
+    note(operation, { what: 'received', launchedAt: launchOf(request) })
     const attempt = operation.executions + (operation.outcome === undefined ? 1 : 0)
     const occasion: Occasion = { deviceId, operationId: request.id, flow, attempt }
     const silence = decideSilence(behaviour, occasion, operation.receipts)
@@ -139,10 +143,15 @@ export function createDevices(fleet: {
       return answerAgain(operation, flow, planOperation(behaviour, occasion, operation.outcome), send)
     }
     const plan = planOperation(behaviour, occasion, execute(operation, request))
+    operation.failed = plan.fails
     if (plan.fails) counters.failed++
     if (plan.late) counters.late++
     operation.running = answerInTime(operation, plan, send)
     await operation.running
     delete operation.running
   }
+}
+
+function launchOf({ sentAt = 0 }: DeviceRequest): number {
+  return sentAt
 }

@@ -43,7 +43,8 @@ export interface RememberedOperation {
   executions: number
   /** What it came to; absent until it is done. */
   outcome?: Outcome
-  /** Whether the service has taken that it failed: what comes of it then is a new attempt, and no repeat. */
+  /** The launch that it was last done for, and whether it failed then: only a later launch is a new attempt, and no repeat. */
+  launchedAt: number
   failed: boolean
   /** Whether it keeps what it has to say to itself; a repeat that is heard makes it speak. */
   mute: boolean

@@ -7,11 +7,12 @@ import type { FleetEvent } from '../../src/simulator/device-run.ts'
 import { openFleet } from '../../src/simulator/fleet.ts'
 import type { FleetRequest } from '../../src/simulator/options.ts'
 
-/** What happened at a device, as short as it goes over a pipe: what, device, operation, when, kind, what became of it, how long that took. */
+/** What happened at a device, as short as it goes over a pipe: what, device, operation, when, launched when, kind, what became of it, how long that took. */
 export type ToldEvent = [
   FleetEvent['what'],
   string,
   string,
+  number,
   number,
   FleetEvent['kind'] | null,
   FleetEvent['delivery'] | null,
@@ -26,8 +27,8 @@ function tell(line: Record<string, unknown>): void {
   process.stdout.write(`${JSON.stringify(line)}\n`)
 }
 
-function note({ what, deviceId, operationId, at, kind, delivery, tookMs }: FleetEvent): void {
-  untold.push([what, deviceId, operationId, at, kind ?? null, delivery ?? null, tookMs ?? 0])
+function note({ what, deviceId, operationId, at, launchedAt, kind, delivery, tookMs }: FleetEvent): void {
+  untold.push([what, deviceId, operationId, at, launchedAt ?? 0, kind ?? null, delivery ?? null, tookMs ?? 0])
 }
 
 function tellEvents(): void {

@@ -10,25 +10,18 @@ import { countersOf, recount } from '../service/jobs.ts'
 import type { StubbornClient } from './client.ts'
 import type { DoneFault } from './faults.ts'
 import type { Lag } from './lag.ts'
+import { BUSY_MS, type Happened, IN_HAND_MS, judgeRepeats, LAG_COUNTS } from './repeats.ts'
 import { clock, judgeTurns, readEvents, type Seen, type Turn, turnOf } from './seen.ts'
 import type { Story } from './stories.ts'
-import { REDELIVERY_MS, type World } from './world.ts'
+import { readTold } from './told.ts'
+import type { World } from './world.ts'
 
-/** What is launched is sent within two seconds or given back; the rest is for a busy machine. */
-const IN_HAND_MS = 2_000
-const BUSY_MS = 1_500
-/** A request passes through a node, this process as a relay, and the fleet: each is as late as this one was seen to be. */
-const LAG_COUNTS = 3
 /** What a frozen fleet has not read yet is read for so long after it goes on. */
 const UNREAD_MS = 4_000
 /** A broker that is killed forgets what it has not saved: it saves every second. */
 const UNSAVED_MS = 3_000
 /** And Mosquitto, started again, takes and drops what comes before a node has subscribed again: shared subscriptions are not kept. */
 const SUBSCRIBED_MS = 10_000
-/** Delivery is at least once: a node that a busy machine kept from its heartbeat is taken for lost. That is rare, a double is not. */
-const UNASKED_SHARE = 0.001
-/** How far a fault reaches beyond its end: a lost sender is noticed, a session found dead, work given back. */
-const AFTERMATH_MS = 20_000
 
 export interface Judgement {
   readonly wrong: string[]
@@ -38,6 +31,8 @@ export interface Judgement {
 export async function judge(world: World, stories: readonly Story[], faults: readonly DoneFault[]): Promise<Judgement> {
   const wrong: string[] = []
   const seen = readEvents(world)
+  const { lag, nodes, broker } = world
+  const happened: Happened = { faults, lag, told: await readTold(nodes), embedded: broker === null }
   const brokerAway = faults.filter(({ fault }) => fault === 'kill the broker' || fault === 'restart the broker')
   const flowOf = new Map(world.parties.flatMap(({ devices }) => devices.map(({ id, flow }) => [id, flow] as const)))
   const figures = {
@@ -48,11 +43,9 @@ export async function judge(world: World, stories: readonly Story[], faults: rea
     retried: 0,
     receivedAgain: 0,
     answersTaken: 0,
-    unasked: 0,
   }
   const known = new Set<string>()
   const turns = new Map<string, Turn[]>()
-  const unasked: string[] = []
 
   for (const story of stories) {
     const operations = await listOperations(story.party.client, story.id)
@@ -70,7 +63,7 @@ export async function judge(world: World, stories: readonly Story[], faults: rea
       if (of) {
         const turn = `${operation.name} on ${of.device}`
         turns.set(turn, [...(turns.get(turn) ?? []), turnOf(operation, of)])
-        figures.receivedAgain += Math.max(0, of.receivedAt.length - operation.attempts.current)
+        figures.receivedAgain += of.receivedAt.length - of.launches.size
         const synchronous = flowOf.get(of.device) === 'http-sync'
         const taken = of.takenAt.filter(
           at =>
@@ -81,8 +74,8 @@ export async function judge(world: World, stories: readonly Story[], faults: rea
             ),
         )
         figures.answersTaken += taken.length
-        unasked.push(...judgeRepeats(name, operation, of, flowOf.get(of.device), faults))
         wrong.push(
+          ...judgeRepeats(name, operation.operationId, of, flowOf.get(of.device), happened),
           ...judgeOperation(name, operation, of, flowOf.get(of.device), taken),
           ...judgeGates(name, story, operation, of, flowOf.get(of.device), faults, world.lag),
         )
@@ -91,8 +84,6 @@ export async function judge(world: World, stories: readonly Story[], faults: rea
     }
     wrong.push(...judgeCalls(name, world, story))
   }
-  figures.unasked = unasked.length
-  if (unasked.length > UNASKED_SHARE * figures.operations) wrong.push(...unasked)
   for (const [what, of] of turns) wrong.push(...judgeTurns(what, of))
   for (const [id, { device }] of seen) if (!known.has(id)) wrong.push(`8: ${device} was sent ${id}, which no job has`)
   for (const party of world.parties)
@@ -151,48 +142,26 @@ function judgeJob(name: string, { kind, end }: Story, job: JobView, operations: 
   ]
 }
 
-/** 5 and 6, and that nothing was done twice by its device. */
+/** 5, 6 and 8, as the device saw it. */
 function judgeOperation(
   name: string,
   { operationId, entityId, status, attempts }: OperationView,
-  { device, executions }: Seen,
+  { device, launches }: Seen,
   flow: Flow | undefined,
   taken: readonly number[],
 ): string[] {
   const wrong: string[] = []
   if (device !== entityId) wrong.push(`8: ${operationId} of ${name} is on ${entityId}, and ${device} had it`)
-  if (attempts.current > attempts.total)
-    wrong.push(`5: ${operationId} of ${name} had ${attempts.current} of ${attempts.total} attempts`)
-  if (executions > 1) wrong.push(`4: ${operationId} of ${name} was done ${executions} times`)
+  if (attempts.current > attempts.total || launches.size > attempts.current) {
+    const counted = `${attempts.current} of ${attempts.total} attempts`
+    wrong.push(`5: ${operationId} of ${name} had ${counted}, and came to its device in ${launches.size} launches`)
+  }
   if (taken.length > 0 && status !== 'FINISHED' && status !== 'FINISHED_OUT_OF_TIME') {
     wrong.push(
       `6: the answer to ${operationId} of ${name} was taken (${flow}, ${taken.map(clock).join(' ')}), and it is ${status}`,
     )
   }
   return wrong
-}
-
-/** Requests that came again in one attempt though nothing had happened. */
-function judgeRepeats(
-  name: string,
-  { operationId, attempts }: OperationView,
-  { receivedAt }: Seen,
-  flow: Flow | undefined,
-  faults: readonly DoneFault[],
-): string[] {
-  // What was handed to a device that asks, and not heard of, is offered again: so often at most in the time from first to last.
-  const spanMs = receivedAt.at(-1)! - receivedAt[0]! + IN_HAND_MS + BUSY_MS
-  const offeredAgain = flow === 'pull' ? Math.floor(spanMs / REDELIVERY_MS) : 0
-  if (receivedAt.length - offeredAgain <= attempts.current || faults.some(fault => reaches(fault, receivedAt)))
-    return []
-  const times = receivedAt.map(clock).join(' ')
-  return [
-    `4: ${operationId} of ${name} came ${receivedAt.length} times in ${attempts.current} attempts, and nothing had happened (${flow}, ${times})`,
-  ]
-}
-
-function reaches({ fromMs, toMs }: DoneFault, receivedAt: readonly number[]): boolean {
-  return receivedAt[0]! < toMs + AFTERMATH_MS && receivedAt.at(-1)! > fromMs - IN_HAND_MS
 }
 
 /** 3: nothing comes to a device while its job may not launch, but what was in hand for two seconds more. */

@@ -20,6 +20,7 @@ export interface NodeOptions {
 export interface ServiceNode {
   readonly name: string
   readonly url: string
+  readonly logFile: string
   /** ends that nobody asked for, of a process that had been ready */
   readonly deaths: string[]
   /** exit codes of stops in order */
@@ -91,6 +92,7 @@ export function createNode({ name, port, logFile, variables, root = thisBuild }:
   return {
     name,
     url,
+    logFile,
     deaths,
     stops,
     pid: () => child?.pid,

@@ -23,6 +23,8 @@ export const FAULTS = {
 } as const
 
 export type FaultName = keyof typeof FAULTS
+/** What a fault befalls. */
+export type FaultPart = (typeof FAULTS)[FaultName]['part']
 
 /** One fault: so long after the one before has begun to heal, on this node where it is about one, for so long. */
 export interface PlannedFault {

@@ -6,7 +6,10 @@ import type { World } from './world.ts'
 export interface Seen {
   readonly device: string
   readonly receivedAt: number[]
-  executions: number
+  /** the same receipts by the launch that they were of: more than one of a launch are repeats of it */
+  readonly launches: Map<number, number[]>
+  /** the launches that it was done for, one entry each time */
+  readonly doneFor: number[]
   /** when final answers were taken, over a way on which that is said after the commit */
   readonly takenAt: number[]
   /** when a final answer was first sent, whatever became of it */
@@ -24,17 +27,21 @@ export interface Turn {
 /** What was seen of every operation, by its id. */
 export function readEvents({ events }: World): Map<string, Seen> {
   const seen = new Map<string, Seen>()
-  for (const [what, device, operation, at, kind, delivery, tookMs] of events) {
-    const of = seen.get(operation) ?? {
+  for (const [what, device, operation, at, launchedAt, kind, delivery, tookMs] of events) {
+    const of: Seen = seen.get(operation) ?? {
       device,
       receivedAt: [],
-      executions: 0,
+      launches: new Map(),
+      doneFor: [],
       takenAt: [],
       finalSentAt: Number.POSITIVE_INFINITY,
     }
     seen.set(operation, of)
-    if (what === 'received') of.receivedAt.push(at)
-    if (what === 'executed') of.executions += 1
+    if (what === 'received') {
+      of.receivedAt.push(at)
+      of.launches.set(launchedAt, [...(of.launches.get(launchedAt) ?? []), at])
+    }
+    if (what === 'executed') of.doneFor.push(launchedAt)
     if (what !== 'answered' || kind !== 'final') continue
     of.finalSentAt = Math.min(of.finalSentAt, at - tookMs)
     if (delivery === 'delivered') of.takenAt.push(at)

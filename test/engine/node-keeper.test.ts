@@ -8,11 +8,13 @@ const at = (seconds: number) => new Date(EPOCH.getTime() + seconds * 1_000)
 
 test('a heartbeat does not wait for what is recorded again after a silence, and what fails is recorded again after the next', async () => {
   const revivals: PromiseWithResolvers<void>[] = []
+  const silences: number[] = []
   const keeping = createNodeKeeping({
     database,
     self: { node: 7, name: 'node-7', roles: ['south'] },
     onOutage: async () => {},
     measureClock: async () => {},
+    onSilence: silentMs => void silences.push(silentMs),
     onRevival() {
       const revival = Promise.withResolvers<void>()
       revivals.push(revival)
@@ -42,4 +44,6 @@ test('a heartbeat does not wait for what is recorded again after a silence, and 
   await revivals[2]!.promise
   await keeping.turn(at(17))
   expect(revivals).toHaveLength(3)
+  // A silence is told once, with its length, however often its revival is tried.
+  expect(silences).toEqual([6_000, 6_000])
 })

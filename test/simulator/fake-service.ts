@@ -48,6 +48,8 @@ export interface FakeService {
     name: string,
     parameters?: JsonObject,
   ): Promise<{ status: number; response: DeviceResponse }>
+  /** Launches an operation anew: what is sent of it from now on is a new attempt, and no repeat. */
+  launchAgain(id: string): void
   /** Cuts every MQTT connection. */
   cutMqtt(): void
   close(): Promise<void>
@@ -139,8 +141,12 @@ export async function openFakeService(apiKey = 'key'): Promise<FakeService> {
   })
   const httpPort = await listen(http)
   const mqttPort = await listen(tcp)
-  const write = (deviceId: string, id: string, name: string, parameters: JsonObject = {}) =>
-    JSON.stringify(writeDeviceRequest({ id, name, deviceId, parameters, form: 'typed', sentAt: Date.now() }))
+  const launches = new Map<string, number>()
+  const write = (deviceId: string, id: string, name: string, parameters: JsonObject = {}) => {
+    const sentAt = launches.get(id) ?? Date.now()
+    launches.set(id, sentAt)
+    return JSON.stringify(writeDeviceRequest({ id, name, deviceId, parameters, form: 'typed', sentAt }))
+  }
 
   return {
     url: `http://127.0.0.1:${httpPort}`,
@@ -180,6 +186,7 @@ export async function openFakeService(apiKey = 'key'): Promise<FakeService> {
       arrive({ deviceId, way: 'exchange', apiKey, response: reading.value })
       return { status: answer.statusCode, response: reading.value }
     },
+    launchAgain: id => void launches.set(id, (launches.get(id) ?? 0) + 1),
     cutMqtt() {
       for (const socket of sockets) socket.destroy()
     },

@@ -219,25 +219,32 @@ describe('a fleet that misbehaves', () => {
     const push = async () =>
       (await service.push(devices[0]!.url!, 'sim-0', 'op-1', 'REBOOT_EQUIPMENT')).response.resultCode
     const results = [await push()]
-    for (let n = 0; n < 30; n++) results.push(await push())
+    for (let n = 0; n < 30; n++) {
+      service.launchAgain('op-1')
+      results.push(await push())
+    }
     const done = results.indexOf('SUCCESSFUL')
     expect(results).toEqual([...Array(done).fill('ERROR_PROCESSING'), ...Array(31 - done).fill('SUCCESSFUL')])
     expect(counters).toMatchObject({ failed: done, executed: done + 1, repeated: 31 - done - 1 })
   })
 
-  test('says again that it failed where the service had not taken it, without doing it again', async () => {
-    const { counters } = await start('http-async', { fail: 1, parts: 0 })
-    const push = () => service.push(fleet!.devices[0]!.url!, 'sim-0', 'op-1', 'REBOOT_EQUIPMENT')
-    service.nextStatuses.push(404)
-    await push()
-    await expect.poll(() => counters.refused).toBe(1)
-    await push()
-    await expect.poll(() => counters.finals).toBe(1)
-    expect(counters).toMatchObject({ executed: 1, repeated: 1 })
-    await push()
-    await expect.poll(() => counters.finals).toBe(2)
-    expect(counters).toMatchObject({ executed: 2, repeated: 1 })
-  })
+  test.each([200, 404])(
+    'says again that it failed, without doing it again, when the same launch comes again after its answer was met with %i',
+    async status => {
+      const { counters } = await start('http-async', { fail: 1, parts: 0 })
+      const push = () => service.push(fleet!.devices[0]!.url!, 'sim-0', 'op-1', 'REBOOT_EQUIPMENT')
+      service.nextStatuses.push(status)
+      await push()
+      await expect.poll(() => counters.refused + counters.finals).toBe(1)
+      await push()
+      await expect.poll(() => counters.refused + counters.finals).toBe(2)
+      expect(counters).toMatchObject({ executed: 1, repeated: 1 })
+      service.launchAgain('op-1')
+      await push()
+      await expect.poll(() => counters.refused + counters.finals).toBe(3)
+      expect(counters).toMatchObject({ executed: 2, repeated: 1 })
+    },
+  )
 
   test.each(['mqtt', 'pull', 'http-async', 'http-sync'] as const)(
     'sends %s results twice, having done the work once',
