@@ -32,6 +32,9 @@ export interface CallbackConnector {
 
 /** What bounds the look-ups of receivers' names. Spans in milliseconds. */
 export const CALLBACK_NAMES = { answerMs: 4_000, turnMs: 1_000, lookupsMax: 512 }
+/** For all of an attempt, and for its connection. */
+export const CALLBACK_ATTEMPT_MS = 15_000
+export const CALLBACK_CONNECT_MS = 5_000
 
 /** What is read of the body of an answer, and for how long, to keep its connection. */
 const bodyBytesMax = 65_536
@@ -40,7 +43,11 @@ const bodyMs = 1_000
 /** Makes the connector of the channel `callback`. Spans in milliseconds. */
 export function createCallbackConnector(options: CallbackOptions): CallbackConnector {
   // A name that is silent for so long counts as one that hangs, as its receiver would.
-  const { nameService = createNameService(CALLBACK_NAMES), connectMs = 5_000, attemptMs = 15_000 } = options
+  const {
+    nameService = createNameService(CALLBACK_NAMES),
+    connectMs = CALLBACK_CONNECT_MS,
+    attemptMs = CALLBACK_ATTEMPT_MS,
+  } = options
   const key = options.secret === null ? null : signingKey(options.secret)
   const agent = new Agent({
     connect: { lookup: guardedLookup(options.rules, name => nameService.find(name, 0)), timeout: connectMs },

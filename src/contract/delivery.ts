@@ -1,11 +1,11 @@
 /** The log of what was told to clients, as they read it. It says what travels and decides nothing. Serves: Events. */
 import { type Static, Type } from 'typebox'
 import { DELIVERY_CHANNELS, DELIVERY_EVENTS, DELIVERY_STATES } from '../domain/delivery.ts'
-import { ListingQuery, PageView } from './operation.ts'
+import { PageQuery, PageView } from './operation.ts'
 
 /** Which deliveries, and which page of them. */
 export const DeliveriesQuery = Type.Object({
-  ...ListingQuery.properties,
+  ...PageQuery.properties,
   job: Type.Optional(Type.String({ description: 'Those of one job, by its id' })),
   state: Type.Optional(Type.Enum([...DELIVERY_STATES], { description: 'Those in one state' })),
 })

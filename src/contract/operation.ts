@@ -119,8 +119,8 @@ export type PageView = Static<typeof PageView>
 export const OperationsPage = Type.Object({ page: PageView, operations: Type.Array(OperationView) })
 export type OperationsPage = Static<typeof OperationsPage>
 
-/** What a listing may be asked by. Query strings are texts; they are read as what the schema says. */
-export const ListingQuery = Type.Object({
+/** Which page of a listing. Query strings are texts; they are read as what the schema says. */
+export const PageQuery = Type.Object({
   start: Type.Optional(Type.Integer({ minimum: 0, description: 'Page number; absent, 0 and 1 mean the first' })),
   size: Type.Optional(
     Type.Integer({
@@ -130,6 +130,11 @@ export const ListingQuery = Type.Object({
       description: 'Items of a page',
     }),
   ),
+})
+
+/** What the listing of a job's operations may be asked by: deep pages go by cursor. */
+export const ListingQuery = Type.Object({
+  ...PageQuery.properties,
   cursor: Type.Optional(
     Type.String({ maxLength: 1_000, description: 'The cursor of an earlier page, in place of start' }),
   ),

@@ -52,6 +52,8 @@ export interface DeliveryWorker extends Loop {
 
 /** Operations in the page that the finished notification carries. */
 export const OPERATIONS_TOLD = 100
+/** Deliveries to one receiver that are under way at once, over all processes. */
+export const DELIVERIES_PER_RECEIVER = 8
 
 const errorLengthMax = 1_000
 const claimBatch = 50
@@ -65,7 +67,7 @@ interface Attempted {
 
 /** Makes the worker, not yet started. Its stop waits for attempts under way, aborts them after 5 s, and logs them all. */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
-  const { database, queue, clock, log, concurrency = 200, perReceiver = 8 } = options
+  const { database, queue, clock, log, concurrency = 200, perReceiver = DELIVERIES_PER_RECEIVER } = options
   const shares = deliveryShares(concurrency, perReceiver)
   const underWay = new Set<Promise<void>>()
   let attempted: Attempted[] = []

@@ -61,9 +61,9 @@ interface OrganizationWatcher extends WatchOptions {
 }
 
 /** Changes are gathered for this long, so that a busy fleet costs a bounded number of reads. */
-const REST_MS = 200
+export const LIVE_REST_MS = 200
 /** Open jobs told to begin with. */
-const FIRST_JOBS_MAX = 500
+export const FIRST_JOBS_MAX = 500
 
 /** A state as the first thing told: of what ended before nothing is counted. */
 const NOTHING_ENDED = { ended: 0, successful: 0 }
@@ -123,7 +123,7 @@ export function createLiveEvents(parts: {
     for (const change of newer.slice(-1)) tell({ kind: 'job', change, cursor })
   }
 
-  const loop = createLoop({ name: 'live-events', clock, runOnce, restMs: REST_MS, log })
+  const loop = createLoop({ name: 'live-events', clock, runOnce, restMs: LIVE_REST_MS, log })
 
   return {
     async watchJob(options) {

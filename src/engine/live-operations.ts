@@ -49,7 +49,7 @@ const REST_MS = 1_000
 const TOPICS_MAX = 500
 const RETRY_AFTER_MS = 5_000
 /** Operations told of those that ended in a second. */
-const ENDED_MAX = 100
+export const ENDED_MAX = 100
 /** Operations are dated before they are committed: for so long what ended is looked for again. */
 const LATE_COMMIT_MS = 3_000
 

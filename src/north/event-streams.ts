@@ -36,11 +36,12 @@ export interface EventStreams {
   readonly size: number
 }
 
-const HEARTBEAT_MS = 15_000
+/** Between two signs of life. */
+export const HEARTBEAT_MS = 15_000
 /** Bytes that may wait for a reader. */
-const UNSENT_MAX = 1_048_576
+export const UNSENT_MAX = 1_048_576
 /** When a client that lost its stream comes again. */
-const RECONNECT_MS = 2_000
+export const RECONNECT_MS = 2_000
 const RETRY_AFTER_MS = 5_000
 
 interface Open extends EventStream {

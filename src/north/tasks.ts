@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { TargetQuery } from '../contract/job.ts'
-import { ListingQuery } from '../contract/operation.ts'
+import { PageQuery } from '../contract/operation.ts'
 import { TaskAnswer, TaskBody, TaskChangeBody, TaskEntitiesPage, TaskJobsPage } from '../contract/task.ts'
 import { DroverError } from '../domain/errors.ts'
 import { partitionOf } from '../domain/identity.ts'
@@ -102,7 +102,7 @@ export function taskRoutes(app: FastifyInstance, { database, tasks, rules, now }
         tags,
         summary: 'The jobs of a task, newest first',
         params,
-        querystring: ListingQuery,
+        querystring: PageQuery,
         response: { 200: TaskJobsPage, 204: nothing },
       },
       validatorCompiler: judgedByReader,
@@ -125,7 +125,7 @@ export function taskRoutes(app: FastifyInstance, { database, tasks, rules, now }
           tags,
           summary: 'What the target of a task resolves to now',
           params,
-          querystring: ListingQuery,
+          querystring: PageQuery,
           response: { 200: TaskEntitiesPage, 204: nothing },
         },
         validatorCompiler: judgedByReader,

@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import snmp from 'net-snmp'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createTrapConnector, type TrapOptions, type TrapUser } from '../../src/connectors/trap.ts'
+import { codeIn, readPage } from '../docs/page.ts'
 import { noticeMessage } from '../job-notice.ts'
 
 const oid = '1.3.6.1.4.1.8072.9999.9999'
@@ -10,7 +11,7 @@ const engineId = '80001f880464726f766572'
 const never = new AbortController().signal
 
 interface HeardTrap {
-  pdu: { type: number; community?: string; user?: string; varbinds: { oid: string; value: unknown }[] }
+  pdu: { type: number; community?: string; user?: string; varbinds: { oid: string; type: number; value: unknown }[] }
 }
 
 async function freePort(): Promise<number> {
@@ -78,6 +79,13 @@ describe('the trap at the end of a job', () => {
     expect(trap.pdu).toMatchObject({ type: snmp.PduType.TrapV2, community: 'herd' })
     expect(readable(trap)[1]).toEqual(['1.3.6.1.6.3.1.1.4.1.0', `${oid}.0.1`])
     expect(readable(trap).slice(2)).toEqual(objects)
+    const page = await readPage('reference/notifications.md')
+    const shown = page.table('SNMP trap').map(([object, type]) => [codeIn(object!)[0]!.replace('<oid>', oid), type])
+    const types = new Map<number, string>([
+      [snmp.ObjectType.OctetString, 'OctetString'],
+      [snmp.ObjectType.Gauge, 'Gauge32'],
+    ])
+    expect(shown).toEqual(trap.pdu.varbinds.slice(2).map(each => [each.oid, types.get(each.type)]))
   })
 
   const auth = { protocol: 'sha256', key: 'a signing password' } as const

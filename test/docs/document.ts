@@ -1,37 +1,61 @@
 /**
- * Reads the commands of a document and runs them as a reader would: one after the other, in one shell, against a service.
+ * Reads the blocks of a document, and runs its commands as a reader would: one after the other, in one shell, against a service.
  *
  * A block fenced `sh` is run. A block fenced `text` or `json` that directly follows it is what it prints; `…` stands for anything.
- * A block under `<!-- shown by FILE -->` is run by that test instead.
+ * A block under `<!-- shown by FILE: WORDS -->` is run or held by that file instead, where these words stand: the sentence of a test. One
+ * under a line `*Not run by tests: …*`, which readers see, is run by nobody.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 export interface Block {
   readonly line: number
-  readonly commands: string
-  /** what it prints; null where the document does not say */
-  readonly prints: string | null
-  /** the test that runs it instead; null where it is run here */
-  readonly shownBy: string | null
+  /** what it is fenced as; empty where it is bare */
+  readonly language: string
+  readonly body: string
+  /** the file that runs it instead, and the words in it that say so */
+  readonly shownBy: { readonly file: string; readonly words: string } | null
+  /** whether the document says that nobody runs it */
+  readonly isNotRun: boolean
+  /** whether it is what the commands before it print */
+  readonly isOutput: boolean
 }
 
-const FENCE = /(?:<!-- shown by (?<shownBy>\S+) -->\s*)?^```(?<language>\w+)\n(?<body>.*?)^```$/gms
+/** Commands that are run where the document stands. */
+export interface Commands extends Block {
+  /** what they print; null where the document does not say */
+  readonly prints: string | null
+}
 
-/** The blocks of commands in a document, in its order. */
-export function commandBlocks(markdown: string): Block[] {
-  const fences = [...markdown.matchAll(FENCE)]
-  return fences.flatMap((fence, index) => {
-    const { language, body, shownBy } = fence.groups!
-    if (language !== 'sh') return []
-    const next = fences[index + 1]
-    const follows = next !== undefined && markdown.slice(fence.index + fence[0].length, next.index).trim() === ''
+const FENCE =
+  /(?:<!-- shown by (?<file>[^\s:]+): (?<words>.+?) -->\s*|(?<notRun>^\*Not run by tests: .+\*$)\n\n)?^```(?<language>\w*)\n(?<body>.*?)^```$/gms
+
+/** The blocks of a document, in its order. */
+export function blocksOf(markdown: string): Block[] {
+  let [end, language] = [-1, '']
+  return [...markdown.matchAll(FENCE)].map(fence => {
+    const { file, words, notRun, body = '' } = fence.groups!
+    const follows = end >= 0 && markdown.slice(end, fence.index).trim() === '' && language === 'sh'
+    language = fence.groups!.language!
+    end = fence.index + fence[0].length
     return {
-      line: markdown.slice(0, fence.index).split('\n').length,
-      commands: body!,
-      prints: follows && /^(text|json)$/.test(next.groups!.language!) ? next.groups!.body! : null,
-      shownBy: shownBy ?? null,
+      line: markdown.slice(0, end).split('\n').length - body.split('\n').length,
+      language,
+      body,
+      shownBy: file === undefined ? null : { file, words: words!.replace(/\s+/g, ' ') },
+      isNotRun: notRun !== undefined,
+      isOutput: follows && /^(text|json)$/.test(language),
     }
+  })
+}
+
+/** The blocks that are run here. */
+export function commandsOf(markdown: string): Commands[] {
+  const blocks = blocksOf(markdown)
+  return blocks.flatMap((block, at) => {
+    if (block.language !== 'sh' || block.shownBy !== null || block.isNotRun) return []
+    const next = blocks[at + 1]
+    return [{ ...block, prints: next?.isOutput ? next.body : null }]
   })
 }
 
@@ -44,10 +68,10 @@ export interface Output {
 
 /** Runs blocks in one shell that ends at the first command that fails; all that it started is killed with it. */
 export async function runBlocks(
-  blocks: readonly Block[],
+  blocks: readonly Commands[],
   options: { cwd: string; env: Record<string, string>; timeoutMs: number },
 ): Promise<Output> {
-  const script = blocks.map(({ commands }) => `${commands}\nprintf '\\036'\n`).join('')
+  const script = blocks.map(({ body }) => `${body}\nprintf '\\036'\n`).join('')
   const shell = spawn('bash', ['-eu', '-o', 'pipefail', '-c', script], {
     cwd: options.cwd,
     env: { ...process.env, ...options.env },

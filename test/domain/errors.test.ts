@@ -18,6 +18,11 @@ test('the reference tells every error of the registry, with its status and words
   for (const [, code, , , when] of rows) expect(when, code).toMatch(/\.$/)
 })
 
+test('the answer that the reference shows is that to a misspelt member', async () => {
+  const [, shown] = /```json\n(.*?)```/s.exec(await readFile(page, 'utf8'))!
+  expect(JSON.parse(shown!)).toEqual(errorBody(new DroverError('forbiddenField', [{ name: 'job.request.Strategy' }])))
+})
+
 test('every code stands for one error', () => {
   const codes = Object.values(ERRORS).map(({ code }) => code)
   expect(new Set(codes).size).toBe(codes.length)

@@ -14,7 +14,7 @@ const key = (user: string) => `key-of-${user}`
 
 /** The block of the page that begins so. */
 async function shown(beginning: string): Promise<string> {
-  const blocks = (await readFile(page, 'utf8')).split('```\n')
+  const blocks = (await readFile(page, 'utf8')).split(/```(?:conf)?\n/)
   return blocks.find(block => block.startsWith(beginning))!
 }
 

@@ -319,15 +319,15 @@ export interface Operations {
   /** Cancel a task */
   "DELETE /operation/tasks/{taskId}": { path: { taskId: string }; answer: TaskAnswer }
   /** The jobs of a task, newest first */
-  "GET /operation/tasks/{taskId}/jobs": { path: { taskId: string }; query?: { /** Page number; absent, 0 and 1 mean the first */ start?: number | undefined; /** Items of a page */ size?: number | undefined; /** The cursor of an earlier page, in place of start */ cursor?: string | undefined }; answer: TaskJobsPage | undefined }
+  "GET /operation/tasks/{taskId}/jobs": { path: { taskId: string }; query?: { /** Page number; absent, 0 and 1 mean the first */ start?: number | undefined; /** Items of a page */ size?: number | undefined }; answer: TaskJobsPage | undefined }
   /** What the target of a task resolves to now */
-  "GET /operation/tasks/{taskId}/entities": { path: { taskId: string }; query?: { /** Page number; absent, 0 and 1 mean the first */ start?: number | undefined; /** Items of a page */ size?: number | undefined; /** The cursor of an earlier page, in place of start */ cursor?: string | undefined }; answer: TaskEntitiesPage | undefined }
+  "GET /operation/tasks/{taskId}/entities": { path: { taskId: string }; query?: { /** Page number; absent, 0 and 1 mean the first */ start?: number | undefined; /** Items of a page */ size?: number | undefined }; answer: TaskEntitiesPage | undefined }
   /** What the target of a task resolves to now */
-  "GET /tasks/{taskId}/entities": { path: { taskId: string }; query?: { /** Page number; absent, 0 and 1 mean the first */ start?: number | undefined; /** Items of a page */ size?: number | undefined; /** The cursor of an earlier page, in place of start */ cursor?: string | undefined }; answer: TaskEntitiesPage | undefined }
+  "GET /tasks/{taskId}/entities": { path: { taskId: string }; query?: { /** Page number; absent, 0 and 1 mean the first */ start?: number | undefined; /** Items of a page */ size?: number | undefined }; answer: TaskEntitiesPage | undefined }
   /** When active tasks will make jobs */
   "GET /operation/taskOccurrences": { query?: { /** ISO 8601; now when left out */ from?: string | undefined; /** ISO 8601; a week after `from` when left out, at most 400 days */ to?: string | undefined }; answer: OccurrencesView }
   /** A page of the log of deliveries, latest first, or all of it as CSV */
-  "GET /deliveries": { query?: { /** Page number; absent, 0 and 1 mean the first */ start?: number | undefined; /** Items of a page */ size?: number | undefined; /** The cursor of an earlier page, in place of start */ cursor?: string | undefined; /** Those of one job, by its id */ job?: string | undefined; /** Those in one state */ state?: "OPEN" | "DELIVERED" | "GIVEN_UP" | undefined }; answer: DeliveriesPage | undefined }
+  "GET /deliveries": { query?: { /** Page number; absent, 0 and 1 mean the first */ start?: number | undefined; /** Items of a page */ size?: number | undefined; /** Those of one job, by its id */ job?: string | undefined; /** Those in one state */ state?: "OPEN" | "DELIVERED" | "GIVEN_UP" | undefined }; answer: DeliveriesPage | undefined }
   /** One delivery */
   "GET /deliveries/{deliveryId}": { path: { deliveryId: string }; answer: DeliveryView }
   /** Deliver once more what ended, or at once what waits for its next attempt */
