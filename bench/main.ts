@@ -1,6 +1,7 @@
 /**
  * `npm run bench [-- NAME…] [--runs N]`: measures, prints a table and the same as JSON, and writes `bench/RESULTS.md` and
- * `bench/results.json`, where names that were not asked for keep their last figures.
+ * `bench/results.json`, where names that were not asked for keep their last figures. A measurement that fails does not stop the others; it
+ * ends with 1 then.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -22,9 +23,17 @@ const chosen = positionals.length === 0 ? all : all.filter(({ name }) => positio
 
 const figures: Figure[] = []
 for (const measurement of chosen) {
-  const measured = summarize(measurement, await runAll(measurement))
-  figures.push(...measured)
-  if (!values['no-page']) await keep(measurement, measured)
+  const startedAt = performance.now()
+  try {
+    const measured = summarize(measurement, await runAll(measurement))
+    figures.push(...measured)
+    if (!values['no-page']) await keep(measurement, measured)
+  } catch (error) {
+    // The others are measured all the same; this one keeps its last figures.
+    process.stderr.write(`${measurement.name} failed: ${error instanceof Error ? error.stack : String(error)}\n`)
+    process.exitCode = 1
+  }
+  process.stderr.write(`${measurement.name} took ${shown((performance.now() - startedAt) / 1000)} s\n`)
 }
 process.stdout.write(`${table(figures)}\n${JSON.stringify(figures)}\n`)
 
