@@ -7,12 +7,12 @@ import { reportIn } from '../contract/device-exchange.ts'
 import { type FunctionHttp, readFunctionRequest, readFunctionResponses } from '../contract/function-answer.ts'
 import { parseDeviceJson } from '../contract/reading.ts'
 import type { FunctionCall, FunctionOutcome } from '../domain/connector-function.ts'
+import { type PlaceOwner, sharedPlaces } from '../domain/places.ts'
 import type { Connector, DeviceMessage, OperationRequest, SendReport } from '../engine/connector.ts'
 import { DEVICE_URL_TEMPLATE, deviceUrl } from './device-url.ts'
 import type { HttpWord } from './http-exchange.ts'
 import type { HttpHosts, OwnedRequest } from './http-hosts.ts'
 import type { MqttLink } from './mqtt.ts'
-import { type PlaceOwner, sharedPlaces } from './places.ts'
 
 export interface FunctionConnectorParts {
   readonly hosts: HttpHosts

@@ -5,10 +5,10 @@
  */
 import { getCACertificates } from 'node:tls'
 import { Agent, Pool } from 'undici'
+import { type PlaceOwner, sharedPlaces } from '../domain/places.ts'
 import { type AddressRules, guardedLookup, judgeHost } from './address-guard.ts'
 import { exchange, type HttpRequest, type HttpWord, UNREACHABLE_IN_TIME } from './http-exchange.ts'
 import { createNameService, type NameService } from './name-service.ts'
-import { type PlaceOwner, sharedPlaces } from './places.ts'
 
 /** Bounds and rules of outgoing HTTP. */
 export interface HttpHostsSettings {

@@ -11,6 +11,8 @@ export interface ClaimLimits {
   note(claimed: ReadonlyMap<bigint, number>, held: readonly RoutedAddress[], now: number): void
   /** whether something of a job was held back, and may be ready before the places that were claimed last */
   has(job: bigint): boolean
+  /** the end of a job was reached, and what was held back of it comes again */
+  beginAgain(job: bigint): void
   /** nothing is left of a job */
   forget(job: bigint): void
   /** whether there is anything to look for room for */
@@ -19,8 +21,12 @@ export interface ClaimLimits {
 
 /** However little room there was, so much is tried: the next ones of the job may go another way. */
 const LEAST = 16
-/** Where there is no room for what was held back, others of the job are tried this much later. */
+/**
+ * Where there is no room for what was held back, others of the job are tried this much later: twice as many each time, up to so many,
+ * until there is room for one of them or all were tried. A few at a time would take minutes to come to those that there is room for.
+ */
 const TRY_AGAIN_MS = 1_000
+const TRIED_MAX = 512
 /** A job that is not claimed from any more has ended, or was paused. */
 const FORGOTTEN_AFTER_MS = 60_000
 
@@ -48,15 +54,21 @@ export function claimLimits(): ClaimLimits {
         const of = heldOf.get(job) ?? []
         const before = limits.get(job)
         if (of.length === 0 && before === undefined) continue
-        const most = of.length === 0 ? before!.most * 2 : Math.max(LEAST, 2 * (count - of.length))
+        const sent = count - of.length
+        const tried = Math.min(TRIED_MAX, 2 * (before?.most ?? LEAST / 2))
+        const most = of.length === 0 ? before!.most * 2 : sent === 0 ? tried : Math.max(LEAST, 2 * sent)
         limits.delete(job)
-        limits.set(job, { most, waitsFor: of.length === count ? of[0] : undefined, notedAt: now })
+        limits.set(job, { most, waitsFor: sent === 0 ? of[0] : undefined, notedAt: now })
       }
       // The one noted longest ago stands first.
       for (const [job, { notedAt }] of limits) {
         if (now - notedAt < FORGOTTEN_AFTER_MS) break
         limits.delete(job)
       }
+    },
+    beginAgain(job) {
+      const limit = limits.get(job)
+      if (limit) limits.set(job, { ...limit, most: LEAST })
     },
     has: job => limits.has(job),
     forget: job => limits.delete(job),

@@ -17,16 +17,17 @@ import {
 import type { Database, Transaction } from '../store/database.ts'
 import type { DeviceNumbers } from '../store/operation-devices.ts'
 import { keyText } from '../store/operations.ts'
-import { type ClaimLimits, claimLimits } from './claim-limits.ts'
+import { claimLimits } from './claim-limits.ts'
 import { launchingOf } from './job-launching.ts'
 import { type Launched, type LaunchingParts, launch } from './operation-launching.ts'
 import type { OperationMemory } from './operation-memory.ts'
-import type { HasRoom, RequestSender } from './request-sender.ts'
+import type { HasRoom, RequestSender, RoutedAddress } from './request-sender.ts'
 
 /** Most jobs looked at in one turn; with more, turns go round. */
 const JOBS_PER_TURN = 500
 /** How long the remembered places of the last claims are trusted. */
 const LOW_TRUSTED_MS = 3_000
+const ALL_AT_ONCE = [null]
 /** How soon to look again for free send slots, or for a heartbeat. */
 const PAUSE_MS = 20
 
@@ -46,51 +47,70 @@ export interface DispatcherParts extends LaunchingParts {
 /** One turn: claims and sends what is due; answers when there is more to reach, `now` where slots or jobs were left over. */
 export function createOperationDispatch(parts: DispatcherParts): (now: Date) => Promise<Date | null> {
   const { database, sender } = parts
-  const lows = new Map<bigint, number>()
+  /** how far jobs were claimed, in each partition or in all at once */
+  const lows = new Map<number | null, Map<bigint, number>>()
   let lowsForgottenAt = 0
   // Where the round over many jobs has got to, and when the jobs seen in it reach more places.
   let after = 0n
   let nextAt: number | null = null
   let turns = 0
   const limits = claimLimits()
-  let wentBack = false
+
+  function lowsOf(partition: number | null): Map<bigint, number> {
+    const known = lows.get(partition) ?? new Map()
+    lows.set(partition, known)
+    return known
+  }
 
   /** Where something is held back, the round goes on through the whole job before it begins again. */
   function forgetLows(): void {
-    for (const job of lows.keys()) if (!limits.has(job)) lows.delete(job)
+    for (const known of lows.values()) for (const job of known.keys()) if (!limits.has(job)) known.delete(job)
   }
 
-  /** The end of a job was reached: what was held back before it comes again, or there is nothing left. */
-  function goBack(job: bigint): void {
-    if (!limits.has(job)) return
-    if (lows.delete(job)) wentBack = true
+  /** The end of a job was reached: what was held back before it comes again, or there is nothing left. Answers which of the two. */
+  function goBack(job: bigint): boolean {
+    if (!limits.has(job)) return false
+    const back = [...lows.values()].filter(known => known.delete(job)).length > 0
+    if (back) limits.beginAgain(job)
     else limits.forget(job)
+    return back
   }
 
-  /** Claims of each partition in turn, another one first every time, until the slots are used or nothing is left. */
-  async function claimEach(partitions: readonly number[], slots: number, now: Date): Promise<Turn> {
-    const first = turns % partitions.length
-    let sum = await claimOf(partitions[first]!, slots, now)
-    for (let i = 1; i < partitions.length && sum.jobs > 0 && sum.claimed < slots; i += 1) {
-      const next = await claimOf(partitions[(first + i) % partitions.length]!, slots - sum.claimed, now)
-      sum = { ...next, claimed: sum.claimed + next.claimed, launched: sum.launched + next.launched }
+  /** Claims of each partition, another one first every time, until the slots are used or nothing more is to be claimed. */
+  async function walk(partitions: readonly (number | null)[], slots: number, now: Date): Promise<Walk> {
+    const walked = { claimedOf: new Map<bigint, number>(), held: [] as RoutedAddress[], wished: new Set<bigint>() }
+    const mosts = new Map<bigint, number>()
+    const most = (job: bigint, hasRoom: HasRoom) => {
+      const ofWalk = mosts.get(job) ?? limits.most(job, hasRoom, now.getTime())
+      mosts.set(job, ofWalk)
+      return ofWalk - (walked.claimedOf.get(job) ?? 0)
     }
-    return sum
+    let [claimed, launched, steps] = [0, 0, 0]
+    for (;;) {
+      const partition = partitions[(turns + steps) % partitions.length]!
+      const claim = await claimOf(partition, slots - claimed, most, now)
+      steps += 1
+      claimed += claim.claimed
+      launched += claim.launched
+      walked.held.push(...claim.held)
+      for (const job of claim.wished) walked.wished.add(job)
+      for (const [job, count] of claim.claimedOf) addTo(walked.claimedOf, job, count)
+      const whole = steps === partitions.length
+      // What may be claimed of a job does not depend on the partition.
+      if (whole || claimed >= slots || claim.wished.length === 0)
+        return { ...claim, ...walked, claimed, launched, whole }
+    }
   }
 
   /** Claims once, and hands over what was claimed. `partition`: null for all. */
-  async function claimOf(partition: number | null, slots: number, now: Date): Promise<Turn> {
-    // Of one partition the places are not claimed in order, so nothing is remembered of them.
-    const known = partition === null ? lows : new Map()
+  async function claimOf(partition: number | null, slots: number, most: TurnAt['most'], now: Date): Promise<Turn> {
+    const known = lowsOf(partition)
     const claim = await database.transaction(
-      tx => claimTurn(tx, parts, { after, slots, turns, lows: known, partition, limits }, now),
+      tx => claimTurn(tx, parts, { after, slots, turns, lows: known, partition, most }, now),
       { byKey: true },
     )
-    limits.note(claim.claimedOf, claim.held, now.getTime())
     parts.memory.note(claim.applied)
-    if (claim.claimed === 0) forgetLows()
-    if (partition === null) for (const job of claim.wished) if (!claim.claimedOf.has(job)) goBack(job)
-    for (const [job, low] of claim.lows) if (partition === null) lows.set(job, low)
+    for (const [job, low] of claim.lows) known.set(job, low)
     sender.send(claim.requests, claim.takenAt)
     if (claim.waiting.length > 0) parts.onWaiting(claim.waiting, now)
     return claim
@@ -100,14 +120,17 @@ export function createOperationDispatch(parts: DispatcherParts): (now: Date) => 
     const slots = sender.capacity()
     if (slots === 0 || !parts.mayClaim(now)) return new Date(now.getTime() + PAUSE_MS)
     turns += 1
-    wentBack = false
     if (now.getTime() - lowsForgottenAt > LOW_TRUSTED_MS) {
       forgetLows()
       lowsForgottenAt = now.getTime()
     }
     const partitions = parts.partitions()
     if (partitions?.length === 0) return new Date(now.getTime() + PAUSE_MS)
-    const claim = partitions ? await claimEach(partitions, slots, now) : await claimOf(null, slots, now)
+    const claim = await walk(partitions ?? ALL_AT_ONCE, slots, now)
+    limits.note(claim.claimedOf, claim.held, now.getTime())
+    if (claim.claimed === 0) forgetLows()
+    const ended = claim.whole ? [...claim.wished].filter(job => !claim.claimedOf.has(job)) : []
+    const wentBack = ended.filter(goBack).length > 0
     if (claim.launched > 0) parts.onCommit()
     const roundEnded = claim.jobs < JOBS_PER_TURN
     nextAt = after === 0n ? claim.nextAt : earlier(nextAt, claim.nextAt)
@@ -121,6 +144,10 @@ export function createOperationDispatch(parts: DispatcherParts): (now: Date) => 
 
 function earlier(a: number | null, b: number | null): number | null {
   return a === null ? b : b === null ? a : Math.min(a, b)
+}
+
+function addTo(counts: Map<bigint, number>, job: bigint, count: number): void {
+  counts.set(job, (counts.get(job) ?? 0) + count)
 }
 
 interface Turn extends Launched {
@@ -137,13 +164,21 @@ interface Turn extends Launched {
   readonly nextAt: number | null
 }
 
+/** What came of the claims of one turn; what they do not count is the last one's. */
+interface Walk extends Omit<Turn, 'wished'> {
+  readonly wished: ReadonlySet<bigint>
+  /** every partition was claimed of */
+  readonly whole: boolean
+}
+
 interface TurnAt {
   readonly after: bigint
   readonly slots: number
   readonly turns: number
   readonly lows: ReadonlyMap<bigint, number>
   readonly partition: number | null
-  readonly limits: ClaimLimits
+  /** most that may be claimed of a job now */
+  readonly most: (job: bigint, hasRoom: HasRoom) => number
 }
 
 async function claimTurn(tx: Transaction, parts: DispatcherParts, at: TurnAt, asked: Date): Promise<Turn> {
@@ -169,13 +204,15 @@ async function claimTurn(tx: Transaction, parts: DispatcherParts, at: TurnAt, as
     return { ...turn, ...nothing, launched: 0, lows: new Map() }
   }
 
-  const newLows = new Map<bigint, number>()
-  for (const { job, place } of claimed) {
-    if (place !== FIRST_PLACE) newLows.set(job, Math.max(place, newLows.get(job) ?? 0))
-  }
   const launched = await launch(tx, parts, claimed, parts.sender.room(), now)
   const held = new Set(launched.held.map(({ key }) => keyText(key)))
   const back = claimed.filter(each => held.has(keyText(each)))
+  const newLows = new Map<bigint, number>()
+  for (const each of claimed) {
+    // What was put back lies before the next claim, too: it would be claimed at the head of every one.
+    const low = each.place + (held.has(keyText(each)) ? 1 : 0)
+    if (each.place !== FIRST_PLACE) newLows.set(each.job, Math.max(low, newLows.get(each.job) ?? 0))
+  }
   const ready = back.map(each => ({ ...each, place: placeBack(each, launchings.get(each.job)!, now) }))
   tx.behind(enqueueReady(tx, ready))
   return { ...turn, ...launched, launched: claimed.length - back.length, lows: newLows }
@@ -192,7 +229,7 @@ function placeBack({ place }: Claimed, launching: Launching, now: Date): number 
 
 function countOf(claimed: readonly Claimed[]): Map<bigint, number> {
   const counts = new Map<bigint, number>()
-  for (const { job } of claimed) counts.set(job, (counts.get(job) ?? 0) + 1)
+  for (const { job } of claimed) addTo(counts, job, 1)
   return counts
 }
 
@@ -203,14 +240,14 @@ type LimitedWish = ClaimWish & { readonly most: number }
 function wishesOf(
   jobs: readonly LaunchingJob[],
   launchings: ReadonlyMap<bigint, Launching>,
-  { slots, turns, lows, limits }: TurnAt,
+  { slots, turns, lows, most: mostOf }: TurnAt,
   hasRoom: HasRoom,
   now: Date,
 ): LimitedWish[] {
   const open = jobs
     .map(job => ({ job, lanes: reachedRanges(launchings.get(job.job)!, now.getTime()) }))
     .filter(({ lanes }) => lanes.length > 0)
-    .map(each => ({ ...each, most: limits.most(each.job.job, hasRoom, now.getTime()) }))
+    .map(each => ({ ...each, most: mostOf(each.job.job, hasRoom) }))
     .filter(({ most }) => most > 0)
   const quotas = shareSlots(
     slots,

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Flow } from '../domain/flow.ts'
 import { type OperationKey, parseOperationId } from '../domain/identity.ts'
+import { type PlaceOwner, type Places, sharedPlaces } from '../domain/places.ts'
 import { keyText } from '../store/operations.ts'
 import type { Clock } from './clock.ts'
 import type { Addressed, Connector, DeviceMessage, OperationRequest, SendReport } from './connector.ts'
@@ -44,7 +45,7 @@ export interface RequestSenderParts {
   readonly onAway: (request: RoutedRequest, handedAt: Date) => void
   /** most requests that one turn may take, however much the connectors could */
   readonly claimMax?: number
-  /** most requests of one way that wait to be given back: one that sends nothing must not draw a whole job here */
+  /** most requests of one way that wait to be given back, in shares: one that sends nothing must not draw a whole job here */
   readonly givingBackMax?: number
 }
 
@@ -68,7 +69,8 @@ export function createRequestSender(parts: RequestSenderParts): RequestSender {
   const { connectors, gatherer, clock, log, node, onAway, claimMax = 500, givingBackMax = 2_000 } = parts
   const byFlow = new Map(connectors.map(connector => [connector.flow, connector]))
   const inHand = new Map<string, number>()
-  const givingBack = new Map<Promise<void>, Flow>()
+  const givingBack = new Set<Promise<void>>()
+  const backOf = new Map<Flow, Places>()
   const stopping = new AbortController()
 
   function take(request: RoutedRequest): void {
@@ -110,18 +112,27 @@ export function createRequestSender(parts: RequestSenderParts): RequestSender {
     return await gatherer.report({ key, word: { steps: [] } })
   }
 
+  function placesBack(flow: Flow): Places {
+    const places = backOf.get(flow) ?? sharedPlaces(givingBackMax)
+    backOf.set(flow, places)
+    return places
+  }
+
   async function giveBackLater(request: RoutedRequest): Promise<void> {
     log.debug(
       { operation: request.id, flow: request.flow },
       'a request was not sent as far as is known: it is given back',
     )
+    const [places, owner] = [placesBack(request.flow), ownerOf(request)]
+    const taken = places.take(owner)
     const given = clock
       .sleepUntil(new Date(clock.now().getTime() + GIVE_BACK_MS), stopping.signal)
       .then(() => isHeldOnce(request) && gatherer.report(lost(request)))
       .then(() => letGo(request))
-    givingBack.set(given, request.flow)
+    givingBack.add(given)
     await given
     givingBack.delete(given)
+    if (taken) places.leave(owner)
   }
 
   /** Where this node has claimed the same launch again meanwhile, the later claim is the one that counts. */
@@ -136,12 +147,10 @@ export function createRequestSender(parts: RequestSenderParts): RequestSender {
   function roomOf(flow: Flow): (request: Addressed) => boolean {
     const connector = byFlow.get(flow)
     if (!connector) return () => true
-    let back = 0
-    for (const each of givingBack.values()) if (each === flow) back += 1
-    if (back >= givingBackMax) return () => false
-    if (connector.room) return connector.room()
+    const back = placesBack(flow)
     let left = connector.capacity()
-    return () => left-- > 0
+    const room = connector.room?.() ?? (() => left-- > 0)
+    return request => back.has(ownerOf(request)) && room(request)
   }
 
   return {
@@ -181,9 +190,10 @@ export function createRequestSender(parts: RequestSenderParts): RequestSender {
       await Promise.all(connectors.map(connector => connector.stop(graceMs)))
       stopping.abort()
       // Without a database nothing can be given back here: the send timers do it later.
-      await Promise.race([Promise.all(givingBack.keys()), sleep(graceMs, undefined, { ref: false })])
+      await Promise.race([Promise.all(givingBack), sleep(graceMs, undefined, { ref: false })])
     },
   }
 }
 
+const ownerOf = ({ key, device }: Addressed): PlaceOwner => ({ organization: device.organization, job: key.job })
 const launchText = (key: OperationKey, launchedAt: number) => `${keyText(key)}@${launchedAt}`

@@ -11,6 +11,8 @@ export interface PlaceOwner {
 
 export interface Places {
   free(): number
+  /** Whether the owner could take a place now. */
+  has(owner: PlaceOwner): boolean
   /** Takes a place; false where the owner may have none just now. */
   take(owner: PlaceOwner): boolean
   leave(owner: PlaceOwner): void
@@ -42,6 +44,7 @@ export function sharedPlaces(max: number): Places {
   const nothing = counts()
   return {
     free: () => max - taken.all(),
+    has: owner => may(owner, nothing),
     take(owner) {
       const allowed = may(owner, nothing)
       if (allowed) taken.add(owner, 1)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type PlaceOwner, type Places, sharedPlaces } from '../../src/connectors/places.ts'
+import { type PlaceOwner, type Places, sharedPlaces } from '../../src/domain/places.ts'
 
 const owner = (organization: number, job: number): PlaceOwner => ({ organization, job: BigInt(job) })
 
