@@ -24,7 +24,10 @@ function compressed(): Plugin {
       await Promise.all(
         texts.map(async file => {
           const text = await readFile(path.join(out, file))
-          const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: text.length }
+          const params = {
+            [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+            [constants.BROTLI_PARAM_SIZE_HINT]: text.length,
+          }
           await writeFile(path.join(out, `${file}.br`), await promisify(brotliCompress)(text, { params }))
           await writeFile(path.join(out, `${file}.gz`), await promisify(gzip)(text, { level: 9 }))
         }),
@@ -33,14 +36,35 @@ function compressed(): Plugin {
   }
 }
 
-/** The forms name a validator for their own tests; it makes code at run time, which the policy forbids, and is not wanted. */
-function withoutTheirValidator(): Plugin {
-  const nothing = '\0nothing'
+/**
+ * The forms name a validator for their own tests, which makes code at run time: the policy forbids that, and it is not wanted. They read
+ * descriptions as Markdown where a form asks for it; none here does.
+ */
+function withoutWhatTheyName(): Plugin {
+  const instead = new Map([
+    ['@rjsf/validator-ajv8', 'export default {}'],
+    ['markdown-to-jsx/react', 'export const Markdown = ({ children }) => children'],
+  ])
   return {
-    name: 'without-their-validator',
+    name: 'without-what-they-name',
     enforce: 'pre',
-    resolveId: id => (id === '@rjsf/validator-ajv8' ? nothing : undefined),
-    load: id => (id === nothing ? 'export default {}' : undefined),
+    resolveId: id => (instead.has(id) ? `\0${id}` : undefined),
+    load: id => instead.get(id.replace('\0', '')),
+  }
+}
+
+/** The forms bring their own looks and fields for all that could be asked of them; what is drawn here is `parts/form-*.tsx`. */
+function withoutTheirLooks(): Plugin {
+  const looks = /@rjsf\/core\/lib\/components\/(templates|widgets)\/index\.js$/
+  const fields = /@rjsf\/core\/lib\/components\/fields\/index\.js$/
+  return {
+    name: 'without-their-looks',
+    enforce: 'pre',
+    load(id) {
+      if (looks.test(id)) return 'export default () => ({ ButtonTemplates: {} })'
+      // A schema says nothing of grids.
+      return fields.test(id) ? readFile(id, 'utf8').then(text => text.replace(/^.*\bLayout\w+.*$/gm, '')) : undefined
+    },
   }
 }
 
@@ -60,7 +84,7 @@ export default defineConfig({
   root: path.resolve(import.meta.dirname, 'src/console'),
   base: '/console/',
   publicDir: false,
-  plugins: [withoutTheirValidator(), withoutInlineStyles(), compressed()],
+  plugins: [withoutWhatTheyName(), withoutTheirLooks(), withoutInlineStyles(), compressed()],
   // The content security policy takes nothing inline: no script, no style, no image as data.
   build: {
     // A part whose style was lost on the way would be drawn without: there is one, with the page.

@@ -96,6 +96,9 @@ export function useNow(): number {
   )
 }
 
+/** An instant as UTC, for those who hover. */
+export const utcText = (at: number): string => new Date(at).toISOString().replace('T', ' ').replace('Z', ' UTC')
+
 /** A whole instant, with UTC on hover; a dash where there is none. */
 export function Instant({
   at,
@@ -106,9 +109,8 @@ export function Instant({
 }) {
   const value = typeof at === 'number' ? at : Date.parse(at || '')
   if (Number.isNaN(value)) return <span className="quiet">{none}</span>
-  const utc = new Date(value).toISOString()
   return (
-    <time className="figure" dateTime={utc} title={`${utc.replace('T', ' ').replace('Z', '')} UTC`}>
+    <time className="figure" dateTime={new Date(value).toISOString()} title={utcText(value)}>
       {instantText(value)}
     </time>
   )
@@ -120,9 +122,12 @@ export function Since({ at }: { readonly at: string | number }) {
   const value = typeof at === 'number' ? at : Date.parse(at)
   if (Number.isNaN(value)) return <span className="quiet">–</span>
   const ago = present - value
-  const utc = new Date(value).toISOString().replace('T', ' ').replace('Z', ' UTC')
   return (
-    <time className="figure" dateTime={new Date(value).toISOString()} title={`${instantText(value)} here, ${utc}`}>
+    <time
+      className="figure"
+      dateTime={new Date(value).toISOString()}
+      title={`${instantText(value)} here, ${utcText(value)}`}
+    >
       {Math.abs(ago) < 1_000 ? 'now' : ago > 0 ? `${span(ago)} ago` : `in ${span(-ago)}`}
     </time>
   )

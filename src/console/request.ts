@@ -69,10 +69,10 @@ export function addressOf({ name, given: { path = {}, query = {} } }: Ask<unknow
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** The request as a command; what proves who asks is left to the shell. */
-export function curlOf(asked: Ask<unknown>, accept?: string): string {
+export function curlOf(asked: Ask<unknown>, accept?: string, options = ''): string {
   const [method = ''] = asked.name.split(' ')
   const { header = {}, body } = asked.given
-  const lines = [`curl -H "X-ApiKey: $KEY"`]
+  const lines = [`curl${options} -H "X-ApiKey: $KEY"`]
   if (method !== 'GET' && !(method === 'POST' && body !== undefined)) lines[0] += ` -X ${method}`
   if (accept) lines.push(`-H 'accept: ${accept}'`)
   for (const [key, value] of Object.entries(header)) {
@@ -112,7 +112,11 @@ export async function download(
     }),
   )
   // The browser keeps a large blob on disk.
-  const blob = await new Response(counted ?? '').blob()
+  save(await new Response(counted ?? '').blob(), name)
+}
+
+/** Gives the viewer a file. */
+export function save(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob)
   const link = document.createElement('a')
   link.href = url

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DeliveriesPage } from '../../src/contract/delivery.ts'
@@ -9,7 +11,7 @@ import type { Fleet } from '../../src/simulator/fleet.ts'
 import { bringUpFleet } from '../service/fleet.ts'
 import { createJob, readJob, readOperations } from '../service/jobs.ts'
 import { notes } from '../south/parts.ts'
-import { type Console, hasBrowser, openConsole } from './browser.ts'
+import { type Console, confirm, hasBrowser, openConsole } from './browser.ts'
 
 const TASKS = '/north/v80/operation/tasks'
 
@@ -153,6 +155,7 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
       for (const { words } of next) await panel.getByText(words).first().waitFor()
     }
     await saysAll()
+    await panel.locator('.as-of time').waitFor()
     expect(await panel.getByText('Resuming the job opens it').count()).toBe(0)
     await at.house.call('PUT', `/north/v80/operation/jobs/${id}`, { job: { request: { active: false } } })
     await panel.getByText('Resuming the job opens it').waitFor()
@@ -209,12 +212,84 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
     await page.getByText('filled in parts of 100').waitFor()
     await page.getByRole('button', { name: 'When' }).click()
     await page.getByRole('button', { name: 'Plan' }).click()
+    // The script that is offered makes the same job.
+    await page.getByText('The same with curl').click()
+    const [script] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download launch-on-150.sh' }).click(),
+    ])
+    const env = { ...process.env, DROVER: at.house.url, KEY: at.house.apiKey }
+    const { stdout } = await promisify(execFile)('sh', [await script.path()], { env })
+    const done = { total: 150, finished: { successful: 150 } }
+    await expect
+      .poll(async () => (await readJob(at.house.client, stdout.trim())).report.summary)
+      .toMatchObject({ status: 'FINISHED', ...done })
     await page.getByLabel('Type 150 to confirm').fill('150')
     await page.getByRole('button', { name: 'Launch on 150 devices' }).click()
     await expect.poll(() => jobOf(page)).not.toBe('')
     const summary = async () => (await readJob(at.house.client, jobOf(page))).report.summary
-    await expect.poll(summary).toMatchObject({ total: 150, finished: { successful: 150 } })
+    await expect.poll(summary).toMatchObject(done)
     await page.locator('.page-facts').getByText('Finished', { exact: true }).waitFor()
+  })
+
+  test('what is about to be launched is still there when the page is loaded anew, until it is launched or begun anew', async () => {
+    const page = await at.visit('/launch/whom?type=REFRESH_INFO')
+    await page.getByRole('textbox', { name: 'Devices' }).fill('pump-6, pump-7')
+    await page.getByRole('button', { name: 'When' }).click()
+    await page.getByLabel('Notes').fill('Not to be lost')
+    await page.reload()
+    await expect.poll(() => page.getByLabel('Notes').inputValue()).toBe('Not to be lost')
+    await page.getByRole('button', { name: 'Plan' }).click()
+    await page.getByRole('button', { name: 'Launch on 2 devices' }).waitFor()
+    await page.reload()
+    await page.getByRole('button', { name: 'Launch on 2 devices' }).click()
+    await expect.poll(() => jobOf(page)).not.toBe('')
+    expect((await readJob(at.house.client, jobOf(page))).request.userNotes).toBe('Not to be lost')
+    await page.goto(`${at.house.url}/console/launch/whom?type=REFRESH_INFO`)
+    await page.getByText('List at least one device.').waitFor()
+    await page.getByRole('textbox', { name: 'Devices' }).fill('pump-8')
+    await page.getByRole('button', { name: 'Start over' }).click()
+    await page.getByText('Choose an operation.').waitFor()
+    await page.reload()
+    await page.getByText('Choose an operation.').waitFor()
+  })
+
+  test('the plan tells what is refused of the target, with its reason and which', async () => {
+    const page = await at.visit('/launch/plan?type=REFRESH_INFO&device=pump-9&device=nobody-7')
+    const refused = page.getByRole('region', { name: 'Refused' })
+    await refused.getByText('The organization has no entity of this identifier.').waitFor()
+    await refused.getByText('Which').click()
+    await refused.getByText('nobody-7').waitFor()
+    expect(await refused.getByText('pump-9').count()).toBe(0)
+    await page.getByRole('button', { name: 'Launch on 1 device', exact: true }).waitFor()
+  })
+
+  test('the removal of a type says how many devices and tasks it touches, and wants the number typed', async () => {
+    const types = '/north/v80/operationTypes/provision/organizations/drover'
+    await at.house.call('POST', types, { name: 'RINSE', applicableTo: ['entity.device'] })
+    await at.house.call('POST', TASKS, {
+      task: {
+        name: 'Rinse later',
+        schedule: { start: { date: '2099-01-15T09:30:00Z' } },
+        job: { request: { name: 'RINSE', target: { append: { entities: ['pump-1'] } } } },
+      },
+    })
+    const { id } = await createJob(at.house.client, {
+      name: 'RINSE',
+      target: { append: { tags: ['pump'] } },
+      active: true,
+      schedule: { start: { delayed: 3_600_000 } },
+    })
+    await expect.poll(async () => (await readJob(at.house.client, id)).report.summary.total).toBe(150)
+    const page = await at.visit('/types/RINSE')
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('150 open operations and 1 task that run it are cancelled.').waitFor()
+    await confirm(page, 'Delete', 150)
+    await expect.poll(() => new URL(page.url()).pathname).toBe('/console/types')
+    await expect
+      .poll(async () => (await readJob(at.house.client, id)).report.summary.finished)
+      .toMatchObject({ cancelled: { byEngine: 150 } })
   })
 
   test('a task and a job that touch no device are paused and ended all the same', async () => {
@@ -259,10 +334,7 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
 /** Presses a button and confirms what its dialog says. */
 async function act(page: Page, button: string, devices = 2): Promise<void> {
   await page.getByRole('button', { name: button, exact: true }).click()
-  const dialog = page.getByRole('dialog')
-  await dialog.getByText(`This touches ${devices} devices.`).waitFor()
-  await dialog.getByRole('button', { name: button, exact: true }).click()
-  await dialog.waitFor({ state: 'detached' })
+  await confirm(page, button, devices)
 }
 
 /** The job that the page shows; empty where it shows none. */

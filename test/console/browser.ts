@@ -88,6 +88,26 @@ export async function openConsole(variables: Record<string, string> = {}): Promi
   }
 }
 
+/**
+ * Confirms what the dialog of an action says, which must be that it touches so many devices; where these are a hundred or more, it must
+ * not be done before their number is typed, and no other.
+ */
+export async function confirm(page: Page, verb: string, devices: number): Promise<void> {
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText(`This touches ${devices} device${devices === 1 ? '' : 's'}.`).waitFor()
+  const button = dialog.getByRole('button', { name: verb, exact: true })
+  const typed = dialog.getByLabel(/to confirm$/)
+  expect(await typed.count()).toBe(devices >= 100 ? 1 : 0)
+  if (devices >= 100) {
+    expect(await button.isDisabled()).toBe(true)
+    await typed.fill(String(devices - 1))
+    expect(await button.isDisabled()).toBe(true)
+    await typed.fill(String(devices))
+  }
+  await button.click()
+  await dialog.waitFor({ state: 'detached' })
+}
+
 async function launch(): Promise<Browser> {
   return await chromium.launch({
     executablePath: CHROMIUM,

@@ -6,9 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 const root = path.resolve(import.meta.dirname, '../..')
-/** Where the build lies. */
-export const CONSOLE_FOLDER = path.join(root, 'dist/console')
-const BUILT = path.join(CONSOLE_FOLDER, 'index.html')
+const BUILT = path.join(root, 'dist/console/index.html')
 const LOCK = path.join(root, 'dist/console-is-being-built')
 
 /** Builds the console where its sources are newer than what was built; test files that run side by side take turns. */

@@ -1,11 +1,10 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CONSOLE_POLICY, serveConsole } from '../../src/server/console-files.ts'
 import { createServer } from '../../src/server/server.ts'
 import { silentLog } from '../database.ts'
-import { buildWhereOld, CONSOLE_FOLDER } from './build.ts'
 
 async function served(folder: string) {
   const server = createServer({ log: silentLog, bodyBytesMax: 1_000 })
@@ -67,53 +66,5 @@ describe('the files of the console', () => {
     const answer = await without('/console')
     expect(answer.statusCode).toBe(503)
     expect(answer.body).toContain('npm run build:console')
-  })
-})
-
-describe('the build', () => {
-  /** Compressed bytes that the first view may load. */
-  const FIRST_LOAD_MAX = 250 * 1_024
-
-  test('the overview, and any other view, loads at most 250 KB compressed at first', async () => {
-    await buildWhereOld()
-    const page = await readFile(path.join(CONSOLE_FOLDER, 'index.html'), 'utf8')
-    const entries = [...page.matchAll(/(?:src|href)="\/console\/(assets\/[^"]+)"/g)].map(([, file]) => file ?? '')
-    expect(entries.length).toBeGreaterThan(1)
-    const files = await readdir(path.join(CONSOLE_FOLDER, 'assets'))
-    const scripts = new Map(
-      await Promise.all(
-        files
-          .filter(file => file.endsWith('.js'))
-          .map(async file => [file, await readFile(path.join(CONSOLE_FOLDER, 'assets', file), 'utf8')] as const),
-      ),
-    )
-    const sizeOf = async (file: string) => (await readFile(path.join(CONSOLE_FOLDER, `assets/${file}.br`))).length
-
-    /** Everything that a script imports at once, itself among it. */
-    const withImports = (file: string, seen = new Set<string>()): Set<string> => {
-      if (seen.has(file)) return seen
-      seen.add(file)
-      const imports = scripts.get(file)?.matchAll(/(?:from|import)\s*"\.\/([^"]+\.js)"/g) ?? []
-      for (const [, other] of imports) if (other) withImports(other, seen)
-      return seen
-    }
-    const first = new Set(
-      entries.flatMap(entry => {
-        const file = entry.replace('assets/', '')
-        return file.endsWith('.js') ? [...withImports(file)] : [file]
-      }),
-    )
-    const sum = async (names: Iterable<string>) =>
-      (await Promise.all([...names].map(sizeOf))).reduce((a, b) => a + b, 0)
-    // A view that is gone to loads its own part besides, and what is drawn in it.
-    const views = [...scripts.keys()].filter(file =>
-      /^(overview|jobs|job|launch|tasks|types|devices|users)-/.test(file),
-    )
-    expect(views.length).toBeGreaterThan(5)
-    for (const view of views) {
-      const loaded = new Set([...first, ...withImports(view)])
-      for (const chart of files.filter(file => /^chart-.*\.(js|css)$/.test(file))) loaded.add(chart)
-      expect(await sum([...loaded].filter(file => /\.(js|css)$/.test(file))), view).toBeLessThan(FIRST_LOAD_MAX)
-    }
   })
 })

@@ -45,4 +45,24 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     await expect.poll(() => page.url()).toContain('show=IDLE')
     await expect.poll(() => page.getByRole('region', { name: 'Jobs' }).locator('tbody a').count()).toBe(7)
   })
+
+  test('the list of jobs is sorted by its heads, one way and the other, and its address keeps that', async () => {
+    const small = { target: { append: { entities: ['pump-0'] } }, active: false, userNotes: 'the smallest' }
+    const { id } = await jobOnAll(small)
+    await expect.poll(async () => (await readJob(at.house.client, id)).report.summary.total).toBe(1)
+    const page = await at.visit('/jobs')
+    const totals = () =>
+      page.getByRole('region', { name: 'Jobs' }).locator('tbody tr td:nth-child(4)').allTextContents()
+    const head = page.getByRole('columnheader', { name: 'Total' })
+    const button = head.getByRole('button')
+    await button.click()
+    await expect.poll(() => head.getAttribute('aria-sort')).toBe('descending')
+    await expect.poll(async () => (await totals()).at(-1)).toBe('1')
+    await button.click()
+    await expect.poll(() => head.getAttribute('aria-sort')).toBe('ascending')
+    await expect.poll(async () => (await totals())[0]).toBe('1')
+    await page.reload()
+    await expect.poll(async () => (await totals())[0]).toBe('1')
+    expect(new Set(await totals())).toEqual(new Set(['1', String(DEVICES)]))
+  })
 })

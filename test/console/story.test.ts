@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openBalancer } from '../service/balancer.ts'
 import { bringUpFleet } from '../service/fleet.ts'
 import { ADMIN } from '../service/house.ts'
-import { createJob } from '../service/jobs.ts'
-import { type Console, hasBrowser, openConsole } from './browser.ts'
+import { createJob, readJob } from '../service/jobs.ts'
+import { type Console, confirm, hasBrowser, openConsole } from './browser.ts'
 
 describe.skipIf(!hasBrowser)('the console', () => {
   let at: Console
@@ -79,7 +79,10 @@ describe.skipIf(!hasBrowser)('the console', () => {
     await dialog.getByText(/This touches \d+ devices/).waitFor()
     await dialog.getByText('The same with curl').click()
     await dialog.getByText('operations.unsuccessfulIn').waitFor()
-    await dialog.getByRole('button', { name: 'Retry the unsuccessful' }).click()
+    const [, failed = ''] = /This touches (\d+) devices/.exec((await dialog.textContent()) ?? '') ?? []
+    const ended = await readJob(at.house.client, new URL(page.url()).pathname.split('/')[3] ?? '')
+    expect(Number(failed)).toBe(ended.report.summary.finished.error)
+    await confirm(page, 'Retry the unsuccessful', Number(failed))
     await page.getByText(/Again for what did not succeed in/).waitFor()
   })
 
@@ -87,22 +90,19 @@ describe.skipIf(!hasBrowser)('the console', () => {
     const { id } = await createJob(at.house.client, {
       name: 'REFRESH_INFO',
       target: { append: { tags: ['lamp'] } },
-      schedule: { stop: { delayed: 7_200_000 }, scattering: { maxSpread: 100 } },
+      schedule: { window: notNow() },
     })
+    await expect.poll(async () => (await readJob(at.house.client, id)).report.summary.total).toBe(120)
     const page = await at.visit(`/jobs/${id}`)
-    const act = async (button: string) => {
+    const act = async (button: string, devices: number) => {
       await page.getByRole('button', { name: button, exact: true }).click()
-      const dialog = page.getByRole('dialog')
-      const count = /Type (\d+) to confirm/.exec((await dialog.textContent()) ?? '')?.[1]
-      if (count !== undefined) await dialog.getByLabel(/to confirm/).fill(count)
-      await dialog.getByRole('button', { name: button, exact: true }).click()
-      await dialog.waitFor({ state: 'detached' })
+      await confirm(page, button, devices)
     }
-    await act('Pause')
+    await act('Pause', 120)
     await page.getByText('Paused').first().waitFor()
-    await act('Resume')
-    await page.getByText('In progress').first().waitFor()
-    await act('Cancel the job')
+    await act('Resume', 120)
+    await page.getByText('In progress', { exact: true }).first().waitFor()
+    await act('Cancel the job', 120)
     await page
       .getByText(/^Cancelled/)
       .first()
@@ -150,19 +150,35 @@ describe.skipIf(!hasBrowser)('the console', () => {
     expect(await seen.count()).toBe(0)
   })
 
-  test('a table comes as CSV, and every view shows the equivalent curl', async () => {
-    const page = await at.visit('/devices')
-    await page.getByRole('link', { name: 'lamp-0', exact: true }).waitFor()
-    const [file] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Download devices as CSV' }).click(),
-    ])
-    expect(file.suggestedFilename()).toBe('devices.csv')
-    const { readFile } = await import('node:fs/promises')
-    const lines = (await readFile((await file.path()) ?? '', 'utf8')).trim().split('\n')
-    expect(lines).toHaveLength(121)
-    await page.getByRole('button', { name: 'This list with curl' }).click()
-    await page.getByText('"$DROVER/north/v80/search/devices?flattened=true').waitFor()
+  test('what happens is told by the events alone, without a question asked', async () => {
+    const { id } = await createJob(at.house.client, {
+      name: 'REFRESH_INFO',
+      target: { append: { tags: ['lamp'] } },
+      schedule: { window: notNow() },
+    })
+    const page = await at.visit(`/jobs/${id}`)
+    await page
+      .getByText(/^Live, as of/)
+      .first()
+      .waitFor()
+    await answerNothingButEvents(page)
+    await at.house.call('PUT', `/north/v80/operation/jobs/${id}`, { job: { request: { active: false } } })
+    await page.getByText('Paused', { exact: true }).first().waitFor()
+    await at.house.call('DELETE', `/north/v80/operation/jobs/${id}`)
+    await page.getByText('Cancelled', { exact: true }).first().waitFor()
+  })
+
+  test('the overview shows who is connected and how fast operations end, as it happens', async () => {
+    const page = await at.visit('/')
+    const connected = page.locator('.tile').filter({ hasText: 'devices are connected' })
+    await expect.poll(() => connected.locator('.tile-value').textContent()).toBe('60')
+    await connected.getByText(/^of 120;/).waitFor()
+    const rate = page.getByRole('region', { name: 'Operations per second' }).locator('.panel-facts .strong')
+    await expect.poll(() => rate.textContent()).toBe('0')
+    await createJob(at.house.client, { name: 'REFRESH_INFO', target: { append: { tags: ['lamp'] } } })
+    await expect.poll(async () => Number(await rate.textContent())).toBeGreaterThan(0)
+    const failing = page.locator('.tile').filter({ hasText: /jobs? ha(s|ve) failures/ })
+    await expect.poll(async () => Number(await failing.locator('.tile-value').textContent())).toBeGreaterThan(0)
   })
 
   test('when the connection breaks the figures say how old they are, and catch up once it is back', async () => {
@@ -181,6 +197,8 @@ describe.skipIf(!hasBrowser)('the console', () => {
     at.forgive(/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED_ENCODING/)
     network.close()
     await page.locator('.as-of-broken').first().waitFor()
+    // What is then heard comes by the events that were missed.
+    await answerNothingButEvents(page)
     await at.house.call('DELETE', `/north/v80/operation/jobs/${id}`)
     const mended = await openBalancer([service], network.port)
     onTestFinished(() => mended.close())
@@ -192,17 +210,38 @@ describe.skipIf(!hasBrowser)('the console', () => {
   })
 
   test('the keyboard alone reaches a job, its actions and out again', async () => {
+    const { id } = await createJob(at.house.client, {
+      name: 'REFRESH_INFO',
+      target: { append: { entities: ['lamp-1'] } },
+      active: false,
+    })
     const page = await at.visit('/jobs')
     const first = page.getByRole('region', { name: 'Jobs' }).locator('tbody a').first()
     await first.waitFor()
     await page.keyboard.press('Tab')
     expect(await focused(page)).toBe('Skip to content')
+    await page.getByRole('textbox', { name: 'Find' }).focus()
+    await page.keyboard.type(id)
+    await page.getByRole('region', { name: 'Jobs' }).locator(`a[href$="${id}"]`).waitFor()
+    await tabTo(page, `REFRESH_INFO ${id}`)
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Activate' }).waitFor()
+    await tabTo(page, 'Activate')
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('This touches 1 device.').waitFor()
+    for (let step = 0; step < 8; step++) {
+      await page.keyboard.press('Tab')
+      expect(await page.evaluate(() => document.activeElement?.closest('[role=dialog]') !== null)).toBe(true)
+    }
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await expect.poll(() => focused(page)).toBe('Activate')
+    expect((await readJob(at.house.client, id)).report.summary.status).toBe('IDLE')
+    await page.goto(`${at.house.url}/console/jobs`)
     await first.focus()
     await page.keyboard.press('ArrowDown')
     await expect.poll(() => page.evaluate(() => document.activeElement?.closest('tr')?.dataset.index)).toBe('1')
-    await page.keyboard.press('Enter')
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    await expect.poll(() => page.url()).toMatch(/\/jobs\/[0-9a-f]{16}$/)
   })
 
   test('a window drawn on the week becomes the window of the request', async () => {
@@ -221,3 +260,22 @@ describe.skipIf(!hasBrowser)('the console', () => {
 })
 
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent)
+
+/** Goes on with Tab until what has this text has the focus. */
+async function tabTo(page: Page, text: string): Promise<void> {
+  for (let step = 0; step < 60 && (await focused(page)) !== text; step++) await page.keyboard.press('Tab')
+  expect(await focused(page)).toBe(text)
+}
+
+/** A window that opens in half a day: what runs within it goes on, and launches nothing. */
+function notNow() {
+  const hour = (from: number) => `${String((new Date().getUTCHours() + from) % 24).padStart(2, '0')}:00:00Z`
+  return { weekly: [{ daily: { start: hour(12), stop: hour(13) } }] }
+}
+
+/** From now on every question is left without an answer; the stream of events is not. */
+const answerNothingButEvents = (page: Page) =>
+  page.route(
+    ({ pathname }) => pathname.startsWith('/north/') && !pathname.endsWith('/events'),
+    () => {},
+  )

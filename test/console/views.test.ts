@@ -1,6 +1,8 @@
-import { mkdir } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { mkdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { bringUpFleet } from '../service/fleet.ts'
@@ -9,6 +11,9 @@ import { accessibilityFaults, type Console, hasBrowser, openConsole } from './br
 
 /** Where pictures for the documents go; none are taken where it is not told. */
 const IMAGES = process.env.DROVER_DOCS_IMAGES
+
+/** Compressed bytes that a view may load when its address is opened first: page, scripts, styles and pictures. */
+const FIRST_LOAD_MAX = 250 * 1_000
 
 interface View {
   readonly name: string
@@ -97,6 +102,7 @@ describe.skipIf(!hasBrowser)('every view', () => {
     async view => {
       const page = await at.visit(view.address())
       await seen(page, view)
+      expect(await firstLoad(page)).toBeLessThan(FIRST_LOAD_MAX)
       expect(await accessibilityFaults(page)).toEqual([])
       await picture(page, view.name)
 
@@ -111,6 +117,115 @@ describe.skipIf(!hasBrowser)('every view', () => {
     },
   )
 
+  test('a type with a pattern loads no more at first, and its pattern is judged once something is filled in', async () => {
+    const word = { type: 'string', title: 'Word', pattern: '^a+$' }
+    const { status } = await at.house.call('POST', '/north/v80/operationTypes/provision/organizations/drover', {
+      name: 'SAY_WORD',
+      applicableTo: ['entity.device'],
+      parameters: { type: 'object', properties: { word } },
+    })
+    expect(status).toBe(201)
+    for (const address of ['/types/SAY_WORD', '/launch/what?type=SAY_WORD']) {
+      const page = await at.visit(address)
+      await seen(page, { name: '', address: () => address, shows: 'Word' })
+      expect(await firstLoad(page)).toBeLessThan(FIRST_LOAD_MAX)
+      await page.getByLabel('Word').fill('b')
+      await page.getByText('does not match the pattern ^a+$').first().waitFor()
+    }
+  })
+
+  test('figures that change carry the time at which they were learned, in each part of a job and its operation', async () => {
+    const page = await at.visit(`/jobs/${job}/operations/${operation}`)
+    for (const part of ['Plan and progress', 'Failures', 'Operations']) {
+      await page.getByRole('region', { name: part, exact: true }).locator('.as-of time').waitFor()
+    }
+    await page.locator('.operation .as-of time').first().waitFor()
+    await page.goto(`${at.house.url}/console/devices/meter-1`)
+    for (const part of ['Connection', 'Open operations', 'Ended operations']) {
+      await page.getByRole('region', { name: part, exact: true }).first().locator('.as-of time').waitFor()
+    }
+    await page.goto(`${at.house.url}/console/tasks?view=calendar`)
+    await page.locator('.as-of time').waitFor()
+  })
+
+  test('a run of the calendar and a point of a curve tell UTC on hover, and the runs of a day that are alike are one line', async () => {
+    await at.house.call('POST', '/north/v80/operation/tasks', {
+      task: {
+        id: 'often',
+        name: 'Often',
+        schedule: { start: { date: '2099-03-10T09:00:00Z' }, repeating: { period: { each: 1, unit: 'HOURS' } } },
+        job: { request: { name: 'REFRESH_INFO', target: { append: { tags: ['meter'] } } } },
+      },
+    })
+    const page = await at.visit('/tasks?view=calendar&month=2099-03')
+    // Ten in Madrid; fourteen are left of the day there.
+    const run = page.getByRole('listitem', { name: '2099-03-10' }).getByRole('link', { name: 'Often' })
+    expect(await run.textContent()).toMatch(/^10:00Often× 14/)
+    expect(await run.getAttribute('title')).toBe(
+      'Often to come, 2099-03-10 09:00:00.000 UTC to 2099-03-10 22:00:00.000 UTC',
+    )
+    await page.goto(`${at.house.url}/console/jobs/${job}`)
+    const curve = page.getByRole('region', { name: 'Plan and progress' }).locator('.u-over')
+    await curve.hover()
+    await expect.poll(() => page.locator('.chart-tip').textContent()).toMatch(/\d{4}-\d\d-\d\d [\d:.]+ UTC$/)
+  })
+
+  /** Tables by their address: the name of the file, its first line, and what stands in it. */
+  const tables: readonly (readonly [address: () => string, name: string, head: RegExp, holds: string])[] = [
+    [() => '/jobs', 'jobs', /^id;taskId;/, 'REBOOT_EQUIPMENT'],
+    [() => `/jobs/${job}`, 'failures-', /^count;/, 'ERROR_PROCESSING'],
+    [() => `/jobs/${job}`, 'operations-', /^operationId;entityId;/, 'meter-23'],
+    [() => '/tasks', 'tasks', /^id;name;/, 'Nightly refresh'],
+    [() => '/tasks/nightly', 'jobs-of-nightly', /^id;taskId;/, 'REFRESH_INFO'],
+    [() => '/tasks?view=calendar', 'runs-', /^date;taskId;name;status;jobId$/, ';nightly;Nightly refresh;to come;'],
+    [() => '/types?words=reboot', 'operation-types', /^name;title;/, 'REBOOT_EQUIPMENT;Reboot;'],
+    [() => '/types?view=catalog&words=reboot', 'catalog', /^name;title;/, 'REBOOT_EQUIPMENT;Reboot;'],
+    [() => '/devices', 'devices', /identifier/, 'meter-23'],
+    [() => '/devices/meter-1', 'latest-values-meter-1', /^name;value;at$/, 'battery.level;87;20'],
+    [() => '/devices/meter-1', 'provisioned-meter-1', /^name;value;at$/, 'provision.device.identifier;meter-1;'],
+    [() => '/devices/meter-1', 'ended-meter-1', /^operations\.operationId;/, 'REFRESH_INFO'],
+    [() => '/deliveries', 'deliveries', /^id;jobId;event;/, 'jobFinished'],
+    [() => '/audit', 'audit', /^date;user;/, '/north/v80/operation/jobs'],
+    [() => '/users', 'users', /^email;/, 'admin@drover.test'],
+  ]
+
+  test('every table comes as CSV, as it is filtered', async () => {
+    const page = await at.visit('/account')
+    for (const [address, name, head, holds] of tables) {
+      await page.goto(`${at.house.url}/console${address()}`)
+      const button = page.getByRole('button', { name: new RegExp(`^Download ${name}.* as CSV$`) })
+      const [file] = await Promise.all([page.waitForEvent('download'), button.click()])
+      expect(file.suggestedFilename(), name).toMatch(new RegExp(`^${name}.*\\.csv$`))
+      const text = await readFile(await file.path(), 'utf8')
+      expect(text.split('\n')[0], name).toMatch(head)
+      expect(text, name).toContain(holds)
+      if (address().includes('words=')) expect(text, name).not.toContain('UPDATE')
+    }
+  })
+
+  test('every command that a view shows does what it says', async () => {
+    const page = await at.visit('/account')
+    let run = 0
+    for (const address of new Set(tables.map(([each]) => each()))) {
+      await page.goto(`${at.house.url}/console${address}`)
+      const buttons = page.getByRole('button', { name: / with curl$/ })
+      await buttons.first().waitFor()
+      for (const button of await buttons.all()) {
+        await button.click()
+        const shown = page.locator('.curl-popover').filter({ visible: true })
+        const command = (await shown.locator('pre').textContent()) ?? ''
+        expect(command).toContain('"$DROVER/north/v80/')
+        const env = { ...process.env, DROVER: at.house.url, KEY: at.house.apiKey }
+        const { stdout } = await promisify(execFile)('sh', ['-c', command.replace('curl ', 'curl -fsS ')], { env })
+        if (stdout !== '') JSON.parse(stdout)
+        run += 1
+        await page.keyboard.press('Escape')
+        await shown.waitFor({ state: 'detached' })
+      }
+    }
+    expect(run).toBeGreaterThan(15)
+  })
+
   test('an address that is no view says so, and so does the door', async () => {
     const page = await at.visit('/nowhere')
     await page.getByText('Nothing stands at this address.').waitFor()
@@ -120,6 +235,15 @@ describe.skipIf(!hasBrowser)('every view', () => {
     await picture(door, 'sign-in')
   })
 })
+
+/** Compressed bytes of the console itself that the page has loaded; what it asked of the interface is not among them. */
+function firstLoad(page: Page): Promise<number> {
+  return page.evaluate(() =>
+    [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+      .filter(each => !each.name.includes('/north/'))
+      .reduce((sum, each) => sum + (each as PerformanceResourceTiming).encodedBodySize, 0),
+  )
+}
 
 async function picture(page: Page, name: string): Promise<void> {
   if (!IMAGES) return

@@ -10,6 +10,12 @@ export interface Freshness {
   readonly isError: boolean
 }
 
+/** What was learned least lately of several answers that are shown together. */
+export const oldest = (...answers: readonly Freshness[]): Freshness => ({
+  dataUpdatedAt: Math.min(...answers.map(each => each.dataUpdatedAt)),
+  isError: answers.some(each => each.isError),
+})
+
 export function AsOf({
   of: { dataUpdatedAt, isError },
   live = true,

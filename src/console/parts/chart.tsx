@@ -4,7 +4,7 @@ import './chart.css'
 import { useComputedColorScheme } from '@mantine/core'
 import { useEffect, useEffectEvent, useRef } from 'react'
 import uPlot from 'uplot'
-import { compact, count, dayOf, timeOfDay } from '../figures.tsx'
+import { compact, count, dayOf, timeOfDay, utcText } from '../figures.tsx'
 import type { Tone } from '../words.ts'
 
 export interface Line {
@@ -146,7 +146,7 @@ function tooltip(lines: readonly Line[], told: (value: number) => string): uPlot
           return value === null || value === undefined ? '' : `${line.label} ${told(value)}`
         })
         const at = (self.data[0][idx] ?? 0) * 1000
-        box.textContent = [`${dayOf(at)} ${timeOfDay(at)}`, ...rows.filter(Boolean)].join('\n')
+        box.textContent = [`${dayOf(at)} ${timeOfDay(at)}`, ...rows.filter(Boolean), utcText(at)].join('\n')
         const right = left > self.over.clientWidth / 2
         box.style.left = right ? '' : `${left + 12}px`
         box.style.right = right ? `${self.over.clientWidth - left + 12}px` : ''

@@ -2,9 +2,33 @@
 import { Button } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import { bytes } from '../figures.tsx'
-import { type Ask, download } from '../request.ts'
+import { type Ask, CSV, download, save } from '../request.ts'
+import { type Cell, csvText } from './csv-text.ts'
 import { Icon } from './icons.tsx'
 import { wordsOf } from './states.tsx'
+
+/** The same for rows that are all here, such as those that a short list is narrowed to. */
+export function CsvOfShown({
+  name,
+  columns,
+  rows,
+}: {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly rows: () => readonly (readonly Cell[])[]
+}) {
+  return (
+    <Button
+      variant="default"
+      size="xs"
+      leftSection={<Icon name="down" size={14} />}
+      onClick={() => save(new Blob([csvText(columns, rows())], { type: CSV }), `${name}.csv`)}
+      aria-label={`Download ${name} as CSV`}
+    >
+      CSV
+    </Button>
+  )
+}
 
 export function CsvButton({ ask, name }: { readonly ask: Ask<unknown>; readonly name: string }) {
   const [come, setCome] = useState<number | null>(null)

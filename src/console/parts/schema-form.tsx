@@ -1,19 +1,16 @@
 /** A form drawn from a JSON Schema. What is filled in is judged as it is typed; a schema that gives no form says why, and breaks nothing. */
 import './schema-form.css'
-import '@mantine/core/styles/Fieldset.layer.css'
-import '@mantine/core/styles/Grid.layer.css'
-import '@mantine/core/styles/SimpleGrid.layer.css'
-import '@mantine/core/styles/List.layer.css'
-import '@mantine/core/styles/Pill.layer.css'
-import '@mantine/core/styles/PillsInput.layer.css'
 import type { OutputUnit } from '@cfworker/json-schema'
-import { generateForm } from '@rjsf/mantine'
+import type FormOfLibrary from '@rjsf/core'
+import withTheme from '@rjsf/core/lib/withTheme.js'
 import type { ErrorSchema, RJSFSchema, RJSFValidationError, UiSchema, ValidatorType } from '@rjsf/utils'
 import { createErrorHandler, toErrorSchema, unwrapErrorHandler, validationDataMerge } from '@rjsf/utils'
-import { useEffect, useMemo, useState } from 'react'
+import { useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
 import { Bounded } from './bounded.tsx'
+import { FORM_TEMPLATES } from './form-templates.tsx'
+import { FORM_WIDGETS } from './form-widgets.tsx'
 import { Notice } from './notice.tsx'
-import { faultOf, judge, type ParameterSchema, readyToJudge } from './schema-judge.ts'
+import { faultOf, judge, lacksEngine, loadEngine, type ParameterSchema } from './schema-judge.ts'
 import { Loading, wordsOf } from './states.tsx'
 
 type Data = Readonly<Record<string, unknown>>
@@ -54,11 +51,13 @@ interface Props {
   readonly onChange: (data: Data) => void
   /** told whether what is filled in fits the schema */
   readonly onJudged?: (fits: boolean) => void
+  /** the service has taken the schema: what is large about judging waits until something is filled in */
+  readonly isStored?: boolean
 }
 
-const Form = generateForm<Data>()
+const Form = withTheme<Data>({ templates: FORM_TEMPLATES, widgets: FORM_WIDGETS })
 
-const BARE: UiSchema<Data> = { 'ui:submitButtonOptions': { norender: true }, 'ui:title': ' ' }
+const BARE: UiSchema<Data> = { 'ui:title': ' ' }
 
 function NoForm({ why }: { readonly why: string }) {
   return (
@@ -69,19 +68,31 @@ function NoForm({ why }: { readonly why: string }) {
   )
 }
 
-export default function SchemaForm({ schema, data, onChange, onJudged }: Props) {
+export default function SchemaForm({ schema, data, onChange, onJudged, isStored = false }: Props) {
   const [judged, setJudged] = useState<ParameterSchema | null>(null)
   const [failed, setFailed] = useState('')
+  const [isWanted, setWanted] = useState(false)
+  const isChanged = useRef(false)
+  const form = useRef<FormOfLibrary<Data>>(null)
+  const judgeAgain = useEffectEvent(() => {
+    setJudged(schema)
+    // What was let through while the engine was on its way; who has changed nothing is not told what is missing.
+    if (isChanged.current && form.current) onJudged?.(form.current.validateForm())
+  })
+  const waits = isStored && !isWanted
   useEffect(() => {
+    if (waits) setJudged(schema)
+    else if (!lacksEngine(schema)) judgeAgain()
+    if (waits || !lacksEngine(schema)) return
     let isShown = true
-    readyToJudge(schema).then(
-      () => isShown && setJudged(schema),
+    loadEngine().then(
+      () => isShown && judgeAgain(),
       error => isShown && setFailed(wordsOf(error)),
     )
     return () => {
       isShown = false
     }
-  }, [schema])
+  }, [schema, waits])
   const fault = useMemo(() => (judged ? faultOf(judged) : ''), [judged])
   const shown = useMemo(() => {
     const { title: _, ...rest } = judged ?? {}
@@ -92,6 +103,7 @@ export default function SchemaForm({ schema, data, onChange, onJudged }: Props) 
   return (
     <Bounded otherwise={error => <NoForm why={String(error)} />}>
       <Form
+        ref={form}
         className="schema-form"
         schema={shown}
         formData={data}
@@ -100,7 +112,12 @@ export default function SchemaForm({ schema, data, onChange, onJudged }: Props) 
         liveValidate
         showErrorList={false}
         tagName="div"
+        onFocus={() => setWanted(true)}
+        // What does not fit stands at its field.
+        onError={() => {}}
         onChange={({ formData, errors }) => {
+          isChanged.current = true
+          setWanted(true)
           onChange(formData ?? {})
           onJudged?.(errors.length === 0)
         }}

@@ -46,9 +46,12 @@ const patternsOf = (schema: Part): string[] => [
 let engine: typeof RE2JS | undefined
 const compiled = new Map<string, RE2JS>()
 
-/** Loads what judging by this schema needs: the engine of patterns, where it has any. */
-export async function readyToJudge(schema: ParameterSchema): Promise<void> {
-  if (!engine && patternsOf(schema).length > 0) engine = (await persistent(() => import('re2js'))()).RE2JS
+/** Whether judging by this schema waits for the engine of patterns. Until it is loaded, patterns let everything through. */
+export const lacksEngine = (schema: ParameterSchema): boolean => engine === undefined && patternsOf(schema).length > 0
+
+/** Loads the engine of patterns: asked for once something is typed, since it is large and what was stored has been judged already. */
+export async function loadEngine(): Promise<void> {
+  engine ??= (await persistent(() => import('re2js'))()).RE2JS
 }
 
 function compile(pattern: string): RE2JS | undefined {

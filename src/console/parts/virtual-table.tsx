@@ -5,7 +5,7 @@
 import './virtual-table.css'
 import { useQueries } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type CSSProperties, type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { count } from '../figures.tsx'
 import { useLiveMs } from '../live.ts'
 import type { Freshness } from './as-of.tsx'
@@ -23,6 +23,8 @@ export interface Column<Row> {
   readonly sort?: string
   /** left out where the screen is narrow */
   readonly wide?: boolean
+  /** takes what the others leave where the screen is narrow */
+  readonly fills?: boolean
 }
 
 export interface PageAsked {
@@ -179,8 +181,8 @@ export function VirtualTable<Row>(props: Props<Row>) {
             {columns.map(column => (
               <col
                 key={column.key}
-                className={column.wide ? 'wide-only' : ''}
-                style={column.width ? { width: column.width } : {}}
+                className={column.wide ? 'wide-only' : column.fills ? 'col-fills' : ''}
+                style={{ '--col-width': column.width } as CSSProperties}
               />
             ))}
           </colgroup>
@@ -194,7 +196,7 @@ export function VirtualTable<Row>(props: Props<Row>) {
           <tbody>
             {before > 0 && (
               <tr>
-                <td colSpan={columns.length} className="spacer" style={{ height: before }} />
+                <td className="spacer" style={{ height: before }} />
               </tr>
             )}
             {items.map(item => {
@@ -216,7 +218,7 @@ export function VirtualTable<Row>(props: Props<Row>) {
             })}
             {after > 0 && (
               <tr>
-                <td colSpan={columns.length} className="spacer" style={{ height: after }} />
+                <td className="spacer" style={{ height: after }} />
               </tr>
             )}
           </tbody>

@@ -16,10 +16,17 @@ import { ask, asking } from '../request.ts'
 const COLUMNS: readonly Column<AuditLine>[] = [
   { key: 'date', title: 'Date', width: '136px', cell: each => <Instant at={each.date} /> },
   { key: 'user', title: 'User', width: '20%', cell: each => each.user ?? <span className="quiet">nobody</span> },
-  { key: 'method', title: 'Method', width: '84px', cell: each => <span className="mono">{each.method}</span> },
+  {
+    key: 'method',
+    title: 'Method',
+    width: '84px',
+    wide: true,
+    cell: each => <span className="mono">{each.method}</span>,
+  },
   {
     key: 'path',
     title: 'Path',
+    fills: true,
     cell: each => (
       <span className="mono" title={each.path}>
         {each.path}

@@ -21,11 +21,12 @@ import { readable } from '../words.ts'
 
 const columns = (mayRepeat: boolean): readonly Column<DeliveryView>[] => [
   { key: 'state', title: 'State', width: '128px', cell: each => <Status word={each.state} /> },
-  { key: 'event', title: 'Event', width: '120px', cell: each => each.event },
+  { key: 'event', title: 'Event', width: '112px', wide: true, cell: each => each.event },
   {
     key: 'receiver',
     title: 'Receiver',
-    width: '24%',
+    width: '20%',
+    fills: true,
     cell: each => <span title={each.receiver}>{each.receiver}</span>,
   },
   { key: 'channel', title: 'Channel', width: '96px', wide: true, cell: each => each.channel },
@@ -62,7 +63,7 @@ const columns = (mayRepeat: boolean): readonly Column<DeliveryView>[] => [
         {
           key: 'repeat',
           title: 'Repeat',
-          width: '112px',
+          width: '124px',
           cell: (each: DeliveryView) => (
             <Action
               name="Repeat"

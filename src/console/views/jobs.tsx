@@ -36,7 +36,8 @@ const COLUMNS: readonly Column<JobView>[] = [
   {
     key: 'job',
     title: 'Job',
-    width: '27%',
+    width: '24%',
+    fills: true,
     cell: job => (
       <Link href={`/jobs/${job.id}`} className="job-link" title={`${text(job.request.name)} ${job.id}`}>
         <span className="strong">{text(job.request.name)}</span>{' '}
@@ -47,11 +48,11 @@ const COLUMNS: readonly Column<JobView>[] = [
   {
     key: 'status',
     title: 'Status',
-    width: '158px',
+    width: '176px',
     sort: 'jobs.report.summary.status',
     cell: job => <Status word={job.report.summary.status} />,
   },
-  { key: 'bar', title: 'Operations', width: '22%', cell: job => <StackedBar shares={sharesOf(job.report)} /> },
+  { key: 'bar', title: 'Operations', width: '18%', cell: job => <StackedBar shares={sharesOf(job.report)} /> },
   {
     key: 'total',
     title: 'Total',

@@ -26,6 +26,7 @@ const columns = (self: string, edit: (user: User) => void): readonly Column<User
     key: 'email',
     title: 'Email',
     width: '28%',
+    fills: true,
     cell: each => (
       <button type="button" className="link" onClick={() => edit(each)}>
         {each.email}
@@ -36,6 +37,7 @@ const columns = (self: string, edit: (user: User) => void): readonly Column<User
     key: 'name',
     title: 'Name',
     width: '22%',
+    wide: true,
     cell: each => [each.name, each.surname].filter(Boolean).join(' ') || '–',
   },
   { key: 'profile', title: 'Profile', width: '180px', cell: each => each.profile },

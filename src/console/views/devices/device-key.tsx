@@ -30,11 +30,11 @@ export function DeviceKey({ path }: { readonly path: DevicePath }) {
             icon="key"
             ask={renewing}
             send={async () => setKey((await open(renewing, 'application/json')).headers.get('x-apikey'))}
-            touches={null}
+            touches={1}
           >
             <p>The device can no longer use its present key.</p>
           </Action>
-          <Action name="Take the key away" danger ask={revoking} touches={null} onDone={() => setKey(null)}>
+          <Action name="Take the key away" danger ask={revoking} touches={1} onDone={() => setKey(null)}>
             <p>The device can no longer use its present key, and has no other until one is made.</p>
           </Action>
         </div>

@@ -37,8 +37,11 @@ const OPERATIONS: readonly Column<OperationView>[] = [
   },
 ]
 
+const NOT_YET = { dataUpdatedAt: 0, isError: false, total: 0 }
+
 export function DeviceOperations({ identifier }: { readonly identifier: string }) {
-  const [state, setState] = useState({ dataUpdatedAt: 0, isError: false, total: 0 })
+  const [state, setState] = useState(NOT_YET)
+  const [endedState, setEndedState] = useState(NOT_YET)
   const filter = { eq: { 'operations.entityId': identifier } }
   const sort = { parameters: [{ name: 'operations.operationId', type: 'DESCENDING' as const }] }
   const open = searchRows<OperationView>(
@@ -80,6 +83,7 @@ export function DeviceOperations({ identifier }: { readonly identifier: string }
       </Panel>
       <Panel
         title="Ended operations"
+        facts={<AsOf of={endedState} />}
         actions={
           <>
             <CurlButton ask={ended.whole} what="Ended operations" />
@@ -93,6 +97,7 @@ export function DeviceOperations({ identifier }: { readonly identifier: string }
             columns={OPERATIONS}
             rows={ended}
             rowKey={each => each.operationId}
+            onState={setEndedState}
             empty={<Empty>None has ended yet.</Empty>}
           />
         </div>

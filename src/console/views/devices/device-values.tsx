@@ -2,8 +2,9 @@
 import './devices.css'
 import { useMemo } from 'react'
 import { Instant } from '../../figures.tsx'
+import { CsvOfShown } from '../../parts/csv.tsx'
 import { Panel } from '../../parts/page.tsx'
-import { boxed, textIn } from './flattened.ts'
+import { boxed, identifierOf, textIn } from './flattened.ts'
 
 export function DeviceValues({ entity }: { readonly entity: Readonly<Record<string, unknown>> }) {
   const names = useMemo(() => Object.keys(entity).sort(), [entity])
@@ -11,27 +12,37 @@ export function DeviceValues({ entity }: { readonly entity: Readonly<Record<stri
   const collected = names.filter(name => !provisioned.includes(name))
   return (
     <>
-      <Panel title="Latest values">
+      <Panel
+        title="Latest values"
+        actions={collected.length > 0 && <ValuesCsv name="latest-values" entity={entity} names={collected} />}
+      >
         {collected.length === 0 ? (
           <p className="quiet">It has not sent any.</p>
         ) : (
           <ValueTable entity={entity} names={collected} />
         )}
       </Panel>
-      <Panel title="Provisioned">
+      <Panel title="Provisioned" actions={<ValuesCsv name="provisioned" entity={entity} names={provisioned} />}>
         <ValueTable entity={entity} names={provisioned} />
       </Panel>
     </>
   )
 }
 
-function ValueTable({
-  entity,
-  names,
-}: {
+interface Values {
   readonly entity: Readonly<Record<string, unknown>>
   readonly names: readonly string[]
-}) {
+}
+
+const ValuesCsv = ({ name, entity, names }: Values & { readonly name: string }) => (
+  <CsvOfShown
+    name={`${name}-${identifierOf(entity)}`}
+    columns={['name', 'value', 'at']}
+    rows={() => names.map(each => [each, textIn(entity[each]), boxed(entity[each]).at])}
+  />
+)
+
+function ValueTable({ entity, names }: Values) {
   return (
     <table className="small-table value-table">
       <thead className="sr-only">

@@ -81,9 +81,14 @@ export interface DevicePath {
 
 function Connection({ path }: { readonly path: DevicePath }) {
   const asked = asking('GET /provision/organizations/{organization}/devices/{identifier}/connection', { path })
-  const { data, isError, error } = useAsked(asked, { every: 5_000 })
+  const found = useAsked(asked, { every: 5_000 })
+  const { data, isError, error } = found
   return (
-    <Panel title="Connection" actions={<CurlButton ask={asked} what="The connection" />}>
+    <Panel
+      title="Connection"
+      facts={<AsOf of={found} live={false} />}
+      actions={<CurlButton ask={asked} what="The connection" />}
+    >
       {isError && !data && <Failed error={error} />}
       {data && (
         <dl className="facts">

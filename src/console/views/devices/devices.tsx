@@ -37,6 +37,7 @@ const COLUMNS: readonly Column<Entity>[] = [
     key: 'identifier',
     title: 'Identifier',
     width: '26%',
+    fills: true,
     cell: row => <Link href={`/devices/${encodeURIComponent(identifierOf(row))}`}>{identifierOf(row)}</Link>,
   },
   column('name', 'Name', 'provision.device.name', '18%'),

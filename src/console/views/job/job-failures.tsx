@@ -2,6 +2,7 @@
 import { Button } from '@mantine/core'
 import { count } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
+import { AsOf } from '../../parts/as-of.tsx'
 import { CsvButton } from '../../parts/csv.tsx'
 import { CurlButton } from '../../parts/curl.tsx'
 import { Panel } from '../../parts/page.tsx'
@@ -26,7 +27,12 @@ export function JobFailures({ jobId, isLive, choose }: Props) {
   return (
     <Panel
       title="Failures"
-      facts={found.data?.more && 'The most frequent ones'}
+      facts={
+        <span className="row">
+          {found.data?.more && 'The most frequent ones'}
+          <AsOf of={found} live={false} />
+        </span>
+      }
       actions={
         <>
           <CurlButton ask={asked} what="Failures" />

@@ -20,6 +20,7 @@ const columns = (jobId: string, query: string): readonly Column<OperationView>[]
     key: 'entity',
     title: 'Device',
     width: '20%',
+    fills: true,
     cell: each => (
       <Link href={`/jobs/${jobId}/operations/${each.operationId}${query}`} title={each.entityId}>
         {each.entityId}
@@ -61,6 +62,7 @@ const columns = (jobId: string, query: string): readonly Column<OperationView>[]
   },
   {
     key: 'finished',
+    wide: true,
     title: 'Finished',
     width: '130px',
     align: 'right',

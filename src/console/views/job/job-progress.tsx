@@ -2,6 +2,7 @@
 import { lazy, Suspense, useMemo } from 'react'
 import { count, Instant, Since } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
+import { AsOf } from '../../parts/as-of.tsx'
 import { CurlButton } from '../../parts/curl.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Empty, Failed, Loading } from '../../parts/states.tsx'
@@ -41,19 +42,22 @@ export function JobProgress({ jobId, status }: { readonly jobId: string; readonl
     <Panel
       title="Plan and progress"
       facts={
-        end ? (
-          <>
-            {isFinal(status) ? 'Ended ' : 'Expected end '}
-            <Instant at={end} />
-            {!isFinal(status) && (
-              <>
-                , <Since at={end} />
-              </>
-            )}
-          </>
-        ) : (
-          progress && 'When it ends cannot be told yet'
-        )
+        <span className="row">
+          {end ? (
+            <span>
+              {isFinal(status) ? 'Ended ' : 'Expected end '}
+              <Instant at={end} />
+              {!isFinal(status) && (
+                <>
+                  , <Since at={end} />
+                </>
+              )}
+            </span>
+          ) : (
+            progress && 'When it ends cannot be told yet'
+          )}
+          <AsOf of={found} live={false} />
+        </span>
       }
       actions={<CurlButton ask={asked} what="Progress" />}
     >

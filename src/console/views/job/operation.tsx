@@ -5,6 +5,7 @@ import { Link, useLocation } from 'wouter'
 import type { OperationView, StepView } from '../../../contract/client/client.ts'
 import { Instant, Since, span } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
+import { AsOf } from '../../parts/as-of.tsx'
 import { CurlButton } from '../../parts/curl.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { Panel } from '../../parts/page.tsx'
@@ -30,7 +31,14 @@ export function OperationPanel({ jobId, operationId, back, isLive }: Props) {
     <Panel
       title={operation ? operation.entityId : 'Operation'}
       className="operation"
-      facts={operation && <Status word={operation.status} />}
+      facts={
+        operation && (
+          <span className="row">
+            <Status word={operation.status} />
+            <AsOf of={found} live={isLive} />
+          </span>
+        )
+      }
       actions={
         <>
           <CurlButton ask={asked} what="This operation" />
@@ -47,7 +55,12 @@ export function OperationPanel({ jobId, operationId, back, isLive }: Props) {
   )
 }
 
-const bringIntoSight = (place: HTMLElement | null) => place?.closest('.operation')?.scrollIntoView({ block: 'nearest' })
+/** What is opened is looked at: where it does not begin in sight, it comes to the top. */
+function bringIntoSight(place: HTMLElement | null): void {
+  const panel = place?.closest('.operation')
+  const { top } = panel?.getBoundingClientRect() ?? { top: 0 }
+  if (top < 0 || top > innerHeight / 2) panel?.scrollIntoView({ block: 'start' })
+}
 
 function Operation({
   operation,
@@ -100,6 +113,9 @@ function Why({ jobId, operationId }: { readonly jobId: string; readonly operatio
     <section className="why" aria-label="Why it is where it is">
       <div className="row spread">
         <h3>Why</h3>
+        <span className="small grow">
+          <AsOf of={found} />
+        </span>
         <CurlButton ask={asked} what="Why" />
       </div>
       {found.isError && <Failed error={found.error} />}

@@ -3,15 +3,19 @@ import './launch.css'
 import '@mantine/core/styles/Pill.layer.css'
 import '@mantine/core/styles/PillsInput.layer.css'
 import { Button } from '@mantine/core'
-import { useState } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { Link, useLocation, useParams, useSearchParams } from 'wouter'
 import { Icon } from '../../parts/icons.tsx'
 import { Page } from '../../parts/page.tsx'
+import { Loading } from '../../parts/states.tsx'
+import { persistent } from '../../persistent.ts'
 import { type Draft, EMPTY, lacksOf } from './draft.ts'
-import { PlanStep } from './plan-step.tsx'
-import { What } from './what.tsx'
-import { When } from './when.tsx'
-import { Whom } from './whom.tsx'
+import { forgetDraft, keepDraft, keptDraft } from './kept-draft.ts'
+
+const What = lazy(persistent(() => import('./what.tsx')))
+const Whom = lazy(persistent(() => import('./whom.tsx')))
+const When = lazy(persistent(() => import('./when.tsx')))
+const PlanStep = lazy(persistent(() => import('./plan-step.tsx')))
 
 const STEPS = [
   { key: 'what', name: 'What' },
@@ -32,8 +36,19 @@ export default function Launch({ isTask = false }: { readonly isTask?: boolean }
   const { step: asked } = useParams<{ step?: string }>()
   const [params] = useSearchParams()
   const [, go] = useLocation()
-  const [draft, setDraft] = useState<Draft>(() => begun(params, isTask))
   const base = isTask ? '/tasks/new' : '/launch'
+  const [from] = useState(() => params.toString())
+  const [draft, setDraft] = useState<Draft>(() => keptDraft(isTask, from) ?? begun(params, isTask))
+  const [isKept, setKept] = useState(true)
+  const isBegun = draft.name !== '' || draft.list.length > 0
+  useEffect(() => {
+    if (isBegun) setKept(keepDraft(isTask, from, draft))
+  }, [isTask, from, draft, isBegun])
+  const startOver = () => {
+    forgetDraft(isTask)
+    setDraft(begun(new URLSearchParams(), isTask))
+    go(`${base}/what`)
+  }
   const known = STEPS.find(each => each.key === asked)?.key ?? 'what'
   const firstLacking = STEPS.find(each => each.key !== 'plan' && lacksOf(draft, each.key, isTask) !== null)?.key
   // An address further on than what is filled in leads to what lacks.
@@ -50,6 +65,14 @@ export default function Launch({ isTask = false }: { readonly isTask?: boolean }
     <Page
       title={isTask ? 'New task' : 'Launch a job'}
       above={isTask ? <Link href="/tasks">Tasks</Link> : <Link href="/jobs">Jobs</Link>}
+      facts={!isKept && <span className="warn">Too long to be kept when the page is loaded anew.</span>}
+      actions={
+        isBegun && (
+          <Button size="xs" variant="default" onClick={startOver}>
+            Start over
+          </Button>
+        )
+      }
     >
       <nav aria-label="Steps">
         <ol className="steps">
@@ -67,10 +90,12 @@ export default function Launch({ isTask = false }: { readonly isTask?: boolean }
           ))}
         </ol>
       </nav>
-      {step === 'what' && <What draft={draft} change={change} />}
-      {step === 'whom' && <Whom draft={draft} change={change} isTask={isTask} />}
-      {step === 'when' && <When draft={draft} change={change} isTask={isTask} />}
-      {step === 'plan' && <PlanStep draft={draft} isTask={isTask} />}
+      <Suspense fallback={<Loading what="the step" />}>
+        {step === 'what' && <What draft={draft} change={change} />}
+        {step === 'whom' && <Whom draft={draft} change={change} isTask={isTask} />}
+        {step === 'when' && <When draft={draft} change={change} isTask={isTask} />}
+        {step === 'plan' && <PlanStep draft={draft} isTask={isTask} />}
+      </Suspense>
       <div className="row spread">
         {index > 0 ? (
           <Button

@@ -13,10 +13,11 @@ import { Notice } from '../../parts/notice.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Failed, Loading } from '../../parts/states.tsx'
 import { persistent } from '../../persistent.ts'
-import { type Ask, asking } from '../../request.ts'
+import { type Ask, asking, save } from '../../request.ts'
 import { warningWords } from '../job/job-facts.tsx'
-import { type Draft, plannedRequestOf, requestOf, resourceTypeOf, taskScheduleOf } from './draft.ts'
-import { makeJob } from './making.ts'
+import { type Draft, isLong, LISTED_MAX, plannedRequestOf, resourceTypeOf } from './draft.ts'
+import { forgetDraft } from './kept-draft.ts'
+import { jobMaking, makeJob, makingScript, taskMaking } from './making.ts'
 
 const Chart = lazy(persistent(() => import('../../parts/chart.tsx')))
 const ChartKey = lazy(persistent(() => import('../../parts/chart.tsx').then(module => ({ default: module.ChartKey }))))
@@ -28,26 +29,7 @@ export function planOf(draft: Draft): Ask<PlanView> {
   })
 }
 
-/** The request that makes the job, or the task, as it is shown. */
-export function makingOf(draft: Draft, isTask: boolean) {
-  const request = requestOf(draft, isTask)
-  const query = resourceTypeOf(draft)
-  return isTask
-    ? asking('POST /operation/tasks', {
-        query,
-        body: {
-          task: {
-            ...(draft.taskName !== '' && { name: draft.taskName }),
-            active: true,
-            schedule: taskScheduleOf(draft),
-            job: { request },
-          },
-        },
-      })
-    : asking('POST /operation/jobs', { query, body: { job: { request } } })
-}
-
-export function PlanStep({ draft, isTask }: { readonly draft: Draft; readonly isTask: boolean }) {
+export default function PlanStep({ draft, isTask }: { readonly draft: Draft; readonly isTask: boolean }) {
   const asked = useMemo(() => planOf(draft), [draft])
   const found = useAsked(asked)
   if (found.isPending) return <Loading what="the plan" />
@@ -200,6 +182,7 @@ function Go({ draft, plan, isTask }: { readonly draft: Draft; readonly plan: Pla
   const making = useMutation({
     mutationFn: () => makeJob(draft, isTask, setDone),
     onSuccess: async path => {
+      forgetDraft(isTask)
       await queries.invalidateQueries()
       go(path)
     },
@@ -236,9 +219,35 @@ function Go({ draft, plan, isTask }: { readonly draft: Draft; readonly plan: Pla
         </Button>
         <details className="more">
           <summary>The same with curl</summary>
-          <Curl ask={makingOf(draft, isTask)} />
+          <TheSame draft={draft} isTask={isTask} />
         </details>
       </form>
     </Panel>
+  )
+}
+
+/** The same with curl: one command, or a script where the list takes several. */
+function TheSame({ draft, isTask }: { readonly draft: Draft; readonly isTask: boolean }) {
+  if (isTask) return <Curl ask={taskMaking(draft)} />
+  if (!isLong(draft)) return <Curl ask={jobMaking(draft)} />
+  const name = `launch-on-${draft.list.length}.sh`
+  return (
+    <div className="stack">
+      <p className="small">
+        {counted(draft.list.length, 'identifier')} take several requests of at most {LISTED_MAX}: this script makes them
+        all.
+      </p>
+      <pre className="code">{`DROVER=${location.origin} KEY=… sh ${name}`}</pre>
+      <div>
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={<Icon name="down" size={14} />}
+          onClick={() => save(new Blob([makingScript(draft)], { type: 'text/x-shellscript' }), name)}
+        >
+          Download {name}
+        </Button>
+      </div>
+    </div>
   )
 }

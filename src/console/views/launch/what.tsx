@@ -38,7 +38,7 @@ const schemaOf = (type: OperationTypeAnswer | undefined): Readonly<Record<string
 const hasParameters = (schema: Readonly<Record<string, unknown>>): boolean =>
   Object.keys((schema.properties as object | undefined) ?? {}).length > 0 || schema.additionalProperties !== false
 
-export function What({ draft, change }: StepProps) {
+export default function What({ draft, change }: StepProps) {
   const { types, isPending, isError, error, refetch } = useTypes()
   const [fits, setFits] = useState(true)
   const type = types.find(each => each.name === draft.name)
@@ -66,6 +66,7 @@ export function What({ draft, change }: StepProps) {
             <Suspense fallback={<Loading what="the form" />}>
               <SchemaForm
                 key={type.name}
+                isStored
                 schema={schema}
                 data={draft.parameters}
                 onChange={parameters => change({ parameters })}

@@ -15,7 +15,7 @@ import type { StepProps } from './what.tsx'
 
 const NIGHTS = () => hoursOpen(22, 6, [0, 1, 2, 3, 4, 5, 6])
 
-export function When({ draft, change, isTask }: StepProps & { readonly isTask: boolean }) {
+export default function When({ draft, change, isTask }: StepProps & { readonly isTask: boolean }) {
   return (
     <div className="columns">
       <div className="span-7 stack">

@@ -15,7 +15,7 @@ import { countingFilter, type Draft, isLong, LISTED_MAX, readList } from './draf
 import { FilterBuilder } from './filter-builder.tsx'
 import type { StepProps } from './what.tsx'
 
-export function Whom({ draft, change, isTask }: StepProps & { readonly isTask: boolean }) {
+export default function Whom({ draft, change, isTask }: StepProps & { readonly isTask: boolean }) {
   return (
     <div className="columns">
       <div className="span-8">

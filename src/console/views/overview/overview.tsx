@@ -4,7 +4,8 @@ import { lazy, type ReactNode, Suspense, useMemo } from 'react'
 import { Link } from 'wouter'
 import { count, rate, useNow } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
-import { AsOf } from '../../parts/as-of.tsx'
+import { AsOf, oldest } from '../../parts/as-of.tsx'
+import { CurlButton } from '../../parts/curl.tsx'
 import { Page, Panel } from '../../parts/page.tsx'
 import { StackedBar } from '../../parts/stacked-bar.tsx'
 import { Loading } from '../../parts/states.tsx'
@@ -45,7 +46,11 @@ export default function Overview() {
   const runs = jobs && RUNNING.reduce((sum, status) => sum + (jobs.get(status) ?? 0), 0)
 
   return (
-    <Page title="Overview" facts={<AsOf of={found} />}>
+    <Page
+      title="Overview"
+      facts={<AsOf of={oldest(found, running, failing, failingCount, devices)} />}
+      actions={<CurlButton ask={STANDING} what="What is open" />}
+    >
       <div className="columns">
         <Tile
           label={runs === 1 ? 'job runs' : 'jobs run'}

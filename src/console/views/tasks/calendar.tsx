@@ -3,9 +3,11 @@ import './calendar.css'
 import { ActionIcon, Button } from '@mantine/core'
 import { useMemo } from 'react'
 import { Link } from 'wouter'
-import { dayKeyOf, timeOfDay, useNow, viewerZone } from '../../figures.tsx'
+import { count, dayKeyOf, timeOfDay, useNow, utcText, viewerZone } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
 import { useAddressed } from '../../parts/address.ts'
+import { AsOf, oldest } from '../../parts/as-of.tsx'
+import { CsvOfShown } from '../../parts/csv.tsx'
 import { CurlButton } from '../../parts/curl.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { Panel } from '../../parts/page.tsx'
@@ -15,15 +17,37 @@ import { toneOf } from '../../words.ts'
 
 const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const monthName = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric' })
-/** Runs told of one day; the others are counted. */
+/** Lines of one day that are told at once; the others are opened. */
 const OF_A_DAY = 5
 
 interface Run {
   readonly at: number
+  readonly taskId: string
   readonly name: string
   readonly href: string
   /** of the job; of a run to come, none */
   readonly status: string | null
+}
+
+/** From so many runs of one task on, alike and on one day, they are told in one line. */
+const ALIKE = 3
+
+/** One line of a day: a run, or the runs of a task that are alike, from the first to the last. */
+interface Line extends Run {
+  readonly last: number
+  readonly count: number
+}
+
+function linesOf(runs: readonly Run[]): Line[] {
+  const alike = Map.groupBy(runs, run => `${run.taskId} ${run.status}`)
+  return [...alike.values()]
+    .flatMap(all => {
+      const [first] = all
+      if (!first || all.length < ALIKE) return all.map(run => ({ ...run, last: run.at, count: 1 }))
+      const href = `/tasks/${encodeURIComponent(first.taskId)}`
+      return [{ ...first, href, last: all.at(-1)?.at ?? first.at, count: all.length }]
+    })
+    .sort((a, b) => a.at - b.at)
 }
 
 /** The days of the weeks that a month lies in. */
@@ -50,46 +74,70 @@ export default function Calendar() {
   const coming = asking('GET /operation/taskOccurrences', { query: { from: from.toISOString(), to: to.toISOString() } })
   const toCome = useAsked(coming, { every: 30_000 })
   const started = 'jobs.report.execution.startedDate'
-  const past = useAsked(
-    asking('POST /search/jobs', {
-      body: {
-        filter: {
-          and: [
-            { exists: { 'jobs.taskId': true } },
-            { gte: { [started]: from.toISOString() } },
-            { lt: { [started]: to.toISOString() } },
-          ],
-        },
-        limit: { size: 1_000 },
+  const made = asking('POST /search/jobs', {
+    body: {
+      filter: {
+        and: [
+          { exists: { 'jobs.taskId': true } },
+          { gte: { [started]: from.toISOString() } },
+          { lt: { [started]: to.toISOString() } },
+        ],
       },
-    }),
-    { every: 30_000 },
-  )
-  const byDay = useMemo(() => {
-    const runs: Run[] = [
+      limit: { size: 1_000 },
+    },
+  })
+  const past = useAsked(made, { every: 30_000 })
+  const runs = useMemo(() => {
+    const names = new Map(toCome.data?.occurrences.map(({ taskId, name }) => [taskId, name]))
+    const all: Run[] = [
       ...(toCome.data?.occurrences ?? []).map(({ taskId, name, operationName, date }) => ({
         at: Date.parse(date),
+        taskId,
         name: name || operationName,
         href: `/tasks/${encodeURIComponent(taskId)}`,
         status: null,
       })),
       ...(past.data?.jobs ?? []).map(({ id, taskId, request, report }) => ({
         at: Date.parse(report.execution.startedDate),
-        name: `${String(request.name)} ${taskId ?? ''}`,
+        taskId: taskId ?? '',
+        name: names.get(taskId ?? '') || String(request.name),
         href: `/jobs/${id}`,
         status: report.summary.status,
       })),
-    ].sort((a, b) => a.at - b.at)
-    return Map.groupBy(runs, run => dayKeyOf(run.at))
+    ]
+    return all.sort((a, b) => a.at - b.at)
   }, [toCome.data, past.data])
+  const byDay = useMemo(() => {
+    const days = Map.groupBy(runs, run => dayKeyOf(run.at))
+    return new Map([...days].map(([day, all]) => [day, linesOf(all)]))
+  }, [runs])
 
   return (
     <Panel
       title={monthName.format(new Date(`${month}-15T12:00:00`))}
-      facts={`Days in ${viewerZone}${toCome.data?.more ? '; more runs than can be told' : ''}`}
+      facts={
+        <span className="row">
+          {`Days in ${viewerZone}${toCome.data?.more ? '; more runs than can be told' : ''}`}
+          <AsOf of={oldest(toCome, past)} live={false} />
+        </span>
+      }
       actions={
         <>
           <CurlButton ask={coming} what="Coming runs" />
+          <CurlButton ask={made} what="Past runs" />
+          <CsvOfShown
+            name={`runs-${month}`}
+            columns={['date', 'taskId', 'name', 'status', 'jobId']}
+            rows={() =>
+              runs.map(({ at, taskId, name, status, href }) => [
+                new Date(at).toISOString(),
+                taskId,
+                name,
+                status ?? 'to come',
+                status && href.replace('/jobs/', ''),
+              ])
+            }
+          />
           <ActionIcon variant="default" size={30} aria-label="The month before" onClick={() => turn(-1)}>
             <Icon name="back" />
           </ActionIcon>
@@ -111,32 +159,46 @@ export default function Calendar() {
       <ol className="calendar">
         {days.map(day => {
           const key = dayKeyOf(day.getTime())
-          const runs = byDay.get(key) ?? []
+          const lines = byDay.get(key) ?? []
           const kind = [key === today ? 'day-today' : '', key.startsWith(month) ? '' : 'day-other'].join(' ')
           return (
             <li key={key} className={`day ${kind}`} aria-label={key} aria-current={key === today ? 'date' : undefined}>
               <span className="day-number figure">{day.getDate()}</span>
-              <ul>
-                {runs.slice(0, OF_A_DAY).map(run => (
-                  <li key={`${run.href}${run.at}`}>
-                    <Link
-                      href={run.href}
-                      className={run.status ? 'run' : 'run run-coming'}
-                      title={`${run.name} ${run.status ?? 'to come'}`}
-                    >
-                      {run.status && <span className={`status-dot tone-${toneOf(run.status)}`} aria-hidden="true" />}
-                      <span className="figure">{timeOfDay(run.at).slice(0, 5)}</span>
-                      <span className="cut">{run.name}</span>
-                      <span className="sr-only">{run.status ?? 'to come'}</span>
-                    </Link>
-                  </li>
-                ))}
-                {runs.length > OF_A_DAY && <li className="quiet small">and {runs.length - OF_A_DAY} more</li>}
-              </ul>
+              <Runs lines={lines.slice(0, OF_A_DAY)} />
+              {lines.length > OF_A_DAY && (
+                <details className="more">
+                  <summary>and {lines.length - OF_A_DAY} more</summary>
+                  <Runs lines={lines.slice(OF_A_DAY)} />
+                </details>
+              )}
             </li>
           )
         })}
       </ol>
     </Panel>
+  )
+}
+
+function Runs({ lines }: { readonly lines: readonly Line[] }) {
+  return (
+    <ul>
+      {lines.map(({ href, at, last, count: number, name, status }) => (
+        <li key={`${href}${at}${status}`}>
+          <Link
+            href={href}
+            className={status ? 'run' : 'run run-coming'}
+            title={`${name} ${status ?? 'to come'}, ${utcText(at)}${number > 1 ? ` to ${utcText(last)}` : ''}`}
+          >
+            {status && <span className={`status-dot tone-${toneOf(status)}`} aria-hidden="true" />}
+            <time className="figure" dateTime={new Date(at).toISOString()}>
+              {timeOfDay(at).slice(0, 5)}
+            </time>
+            <span className="cut">{name}</span>
+            {number > 1 && <span className="figure nowrap">× {count(number)}</span>}
+            <span className="sr-only">{status ?? 'to come'}</span>
+          </Link>
+        </li>
+      ))}
+    </ul>
   )
 }

@@ -24,6 +24,7 @@ const JOBS: readonly Column<JobView>[] = [
     key: 'job',
     title: 'Job',
     width: '190px',
+    fills: true,
     cell: job => (
       <Link href={`/jobs/${job.id}`} className="mono">
         {job.id}
@@ -31,7 +32,7 @@ const JOBS: readonly Column<JobView>[] = [
     ),
   },
   { key: 'status', title: 'Status', width: '180px', cell: job => <Status word={job.report.summary.status} /> },
-  { key: 'bar', title: 'Operations', cell: job => <StackedBar shares={sharesOf(job.report)} /> },
+  { key: 'bar', title: 'Operations', wide: true, cell: job => <StackedBar shares={sharesOf(job.report)} /> },
   {
     key: 'total',
     title: 'Total',

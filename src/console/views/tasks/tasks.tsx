@@ -29,6 +29,7 @@ const COLUMNS: readonly Column<TaskView>[] = [
     key: 'task',
     title: 'Task',
     width: '26%',
+    fills: true,
     cell: each => <Link href={`/tasks/${encodeURIComponent(each.id)}`}>{each.name || each.id}</Link>,
   },
   { key: 'state', title: 'State', width: '130px', cell: each => <Status word={each.state} /> },
@@ -45,7 +46,7 @@ const COLUMNS: readonly Column<TaskView>[] = [
   {
     key: 'next',
     title: 'Next',
-    width: '136px',
+    width: '156px',
     align: 'right',
     cell: each => <Instant at={each.report.nextDate} none="none" />,
   },
@@ -94,8 +95,12 @@ export default function Tasks() {
             value={view}
             onChange={setView}
           />
-          <CurlButton ask={rows.whole} what="This list" />
-          <CsvButton ask={rows.whole} name="tasks" />
+          {view !== 'calendar' && (
+            <>
+              <CurlButton ask={rows.whole} what="This list" />
+              <CsvButton ask={rows.whole} name="tasks" />
+            </>
+          )}
           {mayRun && (
             <Button component={Link} href="/tasks/new/what" size="xs" leftSection={<Icon name="plus" size={14} />}>
               New task

@@ -8,6 +8,7 @@ import { type FormEvent, lazy, Suspense, useId, useMemo, useState } from 'react'
 import { Link, useLocation, useParams } from 'wouter'
 import type { OperationTypeAnswer } from '../../../contract/client/client.ts'
 import { PROFILES, RESOURCE_TYPES, type ResourceType } from '../../../contract/words.ts'
+import { counted } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
 import { Action } from '../../parts/action.tsx'
 import { Curl, CurlButton } from '../../parts/curl.tsx'
@@ -46,6 +47,29 @@ export default function Type() {
   })
   const found = useAsked(asked, { enabled: !isNew })
   const type = isNew ? NEW : found.data
+  const counts = { enabled: !isNew && mayManage, every: 10_000 }
+  const open = useAsked(
+    asking('POST /search/entities/operations/summary', {
+      body: {
+        filter: { eq: { 'operations.name': operationName } },
+        group: { parameters: [{ name: 'operations.name' }] },
+      },
+    }),
+    counts,
+  )
+  const tasks = useAsked(
+    asking('POST /search/tasks/summary', {
+      body: {
+        filter: {
+          and: [{ eq: { 'tasks.job.request.name': operationName } }, { in: { 'tasks.state': ['ACTIVE', 'INACTIVE'] } }],
+        },
+      },
+    }),
+    counts,
+  )
+  const failed = [open, tasks].find(each => each.isError && !each.data)
+  // An operation is on one device.
+  const touched = open.data && tasks.data ? { touches: open.data.summary.count } : {}
   return (
     <Page
       title={isNew ? 'New operation type' : (type?.title ?? operationName)}
@@ -63,12 +87,16 @@ export default function Type() {
                 ask={asking('DELETE /operationTypes/provision/organizations/{organization}/{operationName}', {
                   path: { organization, operationName },
                 })}
-                touches={null}
+                {...touched}
                 onDone={() => go('/types')}
               >
                 <Notice>
-                  Its open operations are cancelled, and so are the tasks that run it. This cannot be taken back.
+                  {open.data && tasks.data
+                    ? `${counted(open.data.summary.count, 'open operation')} and ${counted(tasks.data.summary.count, 'task')} that run it are cancelled.`
+                    : 'Its open operations are cancelled, and so are the tasks that run it.'}{' '}
+                  This cannot be taken back.
                 </Notice>
+                {failed && <Failed error={failed.error} retry={() => void failed.refetch()} />}
               </Action>
             )}
             {mayRun && (
@@ -118,7 +146,8 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
   const [description, setDescription] = useState(type.description ?? '')
   const [applicableTo, setApplicableTo] = useState<readonly string[]>(type.applicableTo ?? [])
   const [profiles, setProfiles] = useState<readonly string[]>(type.profiles ?? [])
-  const [schemaText, setSchemaText] = useState(JSON.stringify(type.parameters ?? { type: 'object' }, null, 2))
+  const stored = JSON.stringify(type.parameters ?? { type: 'object' }, null, 2)
+  const [schemaText, setSchemaText] = useState(stored)
   const [stepsText, setStepsText] = useState(JSON.stringify(type.steps ?? [], null, 2))
   const [sample, setSample] = useState<Readonly<Record<string, unknown>>>({})
   const isClone = typeof type.fromCatalog === 'string'
@@ -260,6 +289,7 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
             <Suspense fallback={<Loading what="the form" />}>
               <SchemaForm
                 key={schemaText}
+                isStored={schemaText === stored}
                 schema={schema.value as Record<string, unknown>}
                 data={sample}
                 onChange={setSample}

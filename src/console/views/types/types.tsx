@@ -9,7 +9,7 @@ import { counted } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
 import { useAddressed } from '../../parts/address.ts'
 import { AsOf } from '../../parts/as-of.tsx'
-import { CsvButton } from '../../parts/csv.tsx'
+import { CsvOfShown } from '../../parts/csv.tsx'
 import { CurlButton } from '../../parts/curl.tsx'
 import { DialogEnd } from '../../parts/dialog-end.tsx'
 import { Find } from '../../parts/find.tsx'
@@ -18,6 +18,21 @@ import { Page } from '../../parts/page.tsx'
 import { Empty, Failed, Loading } from '../../parts/states.tsx'
 import { ask, asking } from '../../request.ts'
 import { useMay, useSession } from '../../session.ts'
+
+/** Columns of CSV, as the service writes them of its types. */
+const COLUMNS = [
+  'name',
+  'title',
+  'description',
+  'applicableTo',
+  'parameters',
+  'steps',
+  'profiles',
+  'fromCatalog',
+] as const
+
+const cellOf = (value: unknown): string | null =>
+  value === undefined || value === null ? null : typeof value === 'string' ? value : JSON.stringify(value)
 
 export default function Types() {
   const session = useSession()
@@ -51,7 +66,11 @@ export default function Types() {
             onChange={setView}
           />
           <CurlButton ask={isCatalog ? catalog : own} what="This list" />
-          {!isCatalog && <CsvButton ask={asking('POST /search/operationTypes', { body: {} })} name="operation-types" />}
+          <CsvOfShown
+            name={isCatalog ? 'catalog' : 'operation-types'}
+            columns={COLUMNS}
+            rows={() => types.map(type => COLUMNS.map(column => cellOf(type[column])))}
+          />
           {mayManage && (
             <Button component={Link} href="/types/new" size="xs" leftSection={<Icon name="plus" size={14} />}>
               New type
