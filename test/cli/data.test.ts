@@ -1,10 +1,10 @@
 /** `drover backup`, `restore` and `prune` as processes: what they end with, what they tell programs, and the bar that people see. */
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { firstNumberAt } from '../../src/domain/identity.ts'
 import { readyMonths } from '../../src/engine/housekeeper.ts'
 import { sql } from '../../src/store/statement.ts'
@@ -93,6 +93,35 @@ async function endedAt(instant: Date): Promise<void> {
     insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, ended_at)
     select ${job}, 1, 1, organization, 'FINISHED', 'SUCCESSFUL', 'successful', 1, ${instant} from organization`)
 }
+
+test(
+  'a backup that is interrupted ends with 130, without a word and without a file',
+  async () => {
+    await database.transaction(async tx => {
+      await tx.query(sql`lock table organization in access exclusive mode`)
+      const file = inFolder('interrupted')
+      // A terminal interrupts the command and the process behind it alike: both are of one group.
+      const child = spawn(process.execPath, ['src/cli/drover.ts', 'backup', file], {
+        cwd: root,
+        env: { PATH: process.env.PATH, DATABASE_URL: url },
+        detached: true,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      onTestFinished(() => void (child.exitCode === null && child.kill('SIGKILL')))
+      const closed = new Promise<number | null>(resolve => child.once('close', resolve))
+      const told = Promise.all([text(child.stdout), text(child.stderr)])
+      const waiting = () =>
+        tx.query(
+          sql`select 1 from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`,
+        )
+      await vi.waitUntil(async () => (await waiting()).length > 0, { timeout: 60_000, interval: 200 })
+      process.kill(-child.pid!, 'SIGINT')
+      expect([await closed, ...(await told)]).toEqual([130, '', ''])
+      expect((await readdir(folder)).filter(name => name.startsWith('interrupted'))).toEqual([])
+    })
+  },
+  RUN_MS,
+)
 
 // A terminal is what a bar needs; `script` of util-linux gives one.
 test.runIf(spawnSync('script', ['--version']).status === 0)(
