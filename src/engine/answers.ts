@@ -20,11 +20,12 @@ export interface Answers {
   submit(message: DeviceMessage): Promise<'taken' | 'unknown'>
 }
 
-export function createAnswers(database: Database, clock: Clock, gatherer: OperationGatherer): Answers {
-  const carries = gathered((pairs: readonly Parameters<typeof carriedAmong>[1][number][]) =>
-    carriedAmong(database, pairs),
-  )
-  const file = gathered(async (messages: readonly { message: DeviceMessage; reason: string }[]) => {
+/** Files a message that changed nothing, with the reason, for people who look for it. */
+export type FileMessage = (filed: { readonly message: DeviceMessage; readonly reason: string }) => Promise<void>
+
+/** Messages of the same moment are filed in one statement. */
+export function createMessageFiling(database: Database, clock: Clock): FileMessage {
+  return gathered(async (messages: readonly Parameters<FileMessage>[0][]) => {
     await fileMessages(
       database,
       messages.map(({ message, reason }) => ({
@@ -38,6 +39,12 @@ export function createAnswers(database: Database, clock: Clock, gatherer: Operat
     )
     return messages.map(() => undefined)
   })
+}
+
+export function createAnswers(database: Database, gatherer: OperationGatherer, file: FileMessage): Answers {
+  const carries = gathered((pairs: readonly Parameters<typeof carriedAmong>[1][number][]) =>
+    carriedAmong(database, pairs),
+  )
 
   return {
     async submit(message) {

@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { Database } from '../store/database.ts'
 import { notifyNodes, WAKE_CHANNEL } from '../store/nodes.ts'
 import type { DeviceNumbers } from '../store/operation-devices.ts'
-import { type Answers, createAnswers } from './answers.ts'
+import { type Answers, createAnswers, createMessageFiling } from './answers.ts'
 import type { Clock } from './clock.ts'
 import type { Connector } from './connector.ts'
 import { createCounterFolding } from './counter-folder.ts'
@@ -178,6 +178,7 @@ export function createEngine(parts: EngineParts): Engine {
     onCommit: wakeMoved,
     onApplied: observer.applied,
   })
+  const file = createMessageFiling(database, clock)
   const sender = createRequestSender({
     connectors: parts.connectors,
     gatherer,
@@ -185,6 +186,11 @@ export function createEngine(parts: EngineParts): Engine {
     log,
     node,
     onAway: ({ device }, handedAt) => onWaiting([device], handedAt),
+    onStray(message) {
+      file({ message, reason: 'stray' }).catch((error: unknown) => {
+        log.warn({ err: error, operation: message.operationId }, 'an answer that changed nothing was not filed')
+      })
+    },
   })
   const settling = createJobSettling(parts.notices)
   const presence = createPresence({ database, clock, memory, node, onCommit: wakeMoved })
@@ -249,7 +255,7 @@ export function createEngine(parts: EngineParts): Engine {
 
   const listening: (() => Promise<void>)[] = []
   return {
-    answers: createAnswers(database, clock, gatherer),
+    answers: createAnswers(database, gatherer, file),
     pending,
     presence,
     settling,

@@ -17,10 +17,10 @@ export interface OperationGatherer {
   /** Resolves after the commit. Rejects with a DroverError where the message itself is at fault, else as the database fails. */
   submit(happening: Happening): Promise<Answer>
   /**
-   * Like `submit` for what a sender reports: it is tried again until it is written. Resolves with false where it never will be,
+   * Like `submit` for what a sender reports: it is tried again until it is written. Resolves with undefined where it never will be,
    * because it cannot be stored or the gatherer has stopped; never rejects.
    */
-  report(happening: Happening): Promise<boolean>
+  report(happening: Happening): Promise<Answer | undefined>
   /** Takes no more and waits for what is in hand. */
   stop(): Promise<void>
 }
@@ -128,14 +128,13 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
     }
   }
 
-  async function report(happening: Happening): Promise<boolean> {
+  async function report(happening: Happening): Promise<Answer | undefined> {
     for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
       try {
-        await submit(happening)
-        return true
+        return await submit(happening)
       } catch (error) {
         const hopeless = error instanceof MissingLifecycleRow || isMalformed(error)
-        if (stopping || hopeless) return false
+        if (stopping || hopeless) return undefined
         log.warn({ err: error, operation: operationId(happening.key) }, "a sender's report is tried again")
       }
       await sleep(pauseMs, undefined, { ref: false })

@@ -10,7 +10,7 @@ import { type PlaceOwner, type Places, sharedPlaces } from '../domain/places.ts'
 import { keyText } from '../store/operations.ts'
 import type { Clock } from './clock.ts'
 import type { Addressed, Connector, DeviceMessage, OperationRequest, SendReport } from './connector.ts'
-import type { Happening, Word } from './operation-draft.ts'
+import type { Answer, Happening, Word } from './operation-draft.ts'
 import type { OperationGatherer } from './operation-gatherer.ts'
 
 /** One launch of an operation. */
@@ -43,6 +43,8 @@ export interface RequestSenderParts {
   readonly node: number
   /** called once it is written that a device is not there */
   readonly onAway: (request: RoutedRequest, handedAt: Date) => void
+  /** told of an answer in the exchange that changed nothing */
+  readonly onStray: (message: DeviceMessage) => void
   /** most requests that one turn may take, however much the connectors could */
   readonly claimMax?: number
   /** most requests of one way that wait to be given back, in shares: one that sends nothing must not draw a whole job here */
@@ -66,7 +68,7 @@ export function wordOf(message: DeviceMessage): Word {
 }
 
 export function createRequestSender(parts: RequestSenderParts): RequestSender {
-  const { connectors, gatherer, clock, log, node, onAway, claimMax = 500, givingBackMax = 2_000 } = parts
+  const { connectors, gatherer, clock, log, node, onAway, onStray, claimMax = 500, givingBackMax = 2_000 } = parts
   const byFlow = new Map(connectors.map(connector => [connector.flow, connector]))
   const inHand = new Map<string, number>()
   const givingBack = new Set<Promise<void>>()
@@ -103,11 +105,13 @@ export function createRequestSender(parts: RequestSenderParts): RequestSender {
     })
   }
 
-  /** An answer that is for another operation, or that cannot be stored, still acknowledges. */
-  async function answer({ key, id }: RoutedRequest, message: DeviceMessage): Promise<boolean> {
+  /** An answer that is for another operation, or that cannot be stored, still acknowledges; one that changed nothing is filed. */
+  async function answer({ key, id }: RoutedRequest, message: DeviceMessage): Promise<Answer | undefined> {
     const answered = parseOperationId(message.operationId)
     if (answered && keyText(answered) === keyText(key)) {
-      if (await gatherer.report({ key, word: wordOf(message) })) return true
+      const told = await gatherer.report({ key, word: wordOf(message) })
+      if (told === 'stray') onStray(message)
+      if (told !== undefined) return told
     } else log.debug({ operation: id }, 'a device answered for another operation in its exchange')
     return await gatherer.report({ key, word: { steps: [] } })
   }
@@ -127,7 +131,7 @@ export function createRequestSender(parts: RequestSenderParts): RequestSender {
     const taken = places.take(owner)
     const given = clock
       .sleepUntil(new Date(clock.now().getTime() + GIVE_BACK_MS), stopping.signal)
-      .then(() => isHeldOnce(request) && gatherer.report(lost(request)))
+      .then(() => (isHeldOnce(request) ? gatherer.report(lost(request)) : undefined))
       .then(() => letGo(request))
     givingBack.add(given)
     await given

@@ -74,6 +74,23 @@ test('an acknowledgement or part may overtake the commit of "sent"', async () =>
   expect(await operationOf(bench, job, device)).toMatchObject({ status: 'WAITING_FOR_ACK' })
 })
 
+test('an answer in the same exchange that changes nothing is filed, as one that comes later is', async () => {
+  made += 1
+  const device = `answer-${made}`
+  await bench.provision([device])
+  bench.device = (request, report) => {
+    report(answered(request, 'SUCCESSFUL', 'the first'))
+    report(answered(request, 'ERROR_PROCESSING', 'the second'))
+  }
+  const { job: twice } = await jobs.create(caller, jobRequest({ target: { append: { entities: [device] } } }))
+  await bench.settle()
+  expect(await operationOf(bench, twice, device)).toMatchObject({
+    result: 'SUCCESSFUL',
+    messages: [{ raw: 'the first' }],
+  })
+  expect(await filed(twice)).toEqual(['stray'])
+})
+
 test('two answers of one operation in one gathered batch are taken in their order, the second is filed', async () => {
   const { job, device } = await jobOf(1)
   const answers = await Promise.all([

@@ -45,6 +45,7 @@ export function createModelDevices({ clock, chance, flows, losses, breach }: Mod
   const excused = new Set<string>()
   let flights: Flight[] = []
   const mailbox: Letter[] = []
+  let exchanged: { readonly raw: string; readonly by: Workbench }[] = []
   let connections = 0
   let calm = false
 
@@ -66,7 +67,11 @@ export function createModelDevices({ clock, chance, flows, losses, breach }: Mod
   }
 
   /** Reports as a connector makes them: at once, or while the request is in flight, later ones never before earlier ones. */
-  function inFlight(by: Workbench, { id, launchedAt }: OperationRequest, report: (report: SendReport) => void) {
+  function inFlight(by: Workbench, { id, launchedAt }: OperationRequest, make: (report: SendReport) => void) {
+    const report = (each: SendReport) => {
+      if (each.seen === 'answered') exchanged.push({ raw: each.message.raw!, by })
+      make(each)
+    }
     const about = [id, launchedAt, requests.get(id) ?? 0]
     if (calm || chance('slow', ...about) < 0.6) return report
     let dueAt = clock.now().getTime()
@@ -129,7 +134,8 @@ export function createModelDevices({ clock, chance, flows, losses, breach }: Mod
         return
       }
       if (!mqtt && chance('at once', request.id, seen) < 0.3) {
-        report(answered(request, calm ? 'SUCCESSFUL' : wordFor(request.id, seen)))
+        const raw = `exchange ${seen} of ${request.id}`
+        report(answered(request, calm ? 'SUCCESSFUL' : wordFor(request.id, seen), raw))
       } else perform(request, seen)
     },
     /** A request that a device was given because it asked. */
@@ -138,12 +144,19 @@ export function createModelDevices({ clock, chance, flows, losses, breach }: Mod
     land(goesOn: (by: Workbench) => boolean): void {
       for (const { report } of takeDue(flights, ({ by }) => goesOn(by))) report()
     },
+    /** The answers in the same exchange that have come to processes which live since this was last asked. */
+    takeExchanged(): string[] {
+      const raws = exchanged.map(({ raw }) => raw)
+      exchanged = []
+      return raws
+    },
     /** The messages that have arrived. */
     letters: () => takeDue(mailbox),
     /** What nobody answered is sent again, as devices do. */
     sendAgain: (letter: Letter) => mailbox.push({ ...letter, dueAt: clock.now().getTime() + 1_000 }),
     /** What was in flight at a process and who was connected to it is lost with it. */
     loseProcess(bench: Workbench): void {
+      exchanged = exchanged.filter(({ by }) => by !== bench)
       flights = flights.filter(({ by }) => by !== bench)
       for (const [device, { by }] of connected) if (by === bench) connected.delete(device)
     },

@@ -1,5 +1,6 @@
 /** What is there before anything happens in the model test: two operation types, devices of every flow, and their doubles elsewhere. */
 import type { Caller } from '../../src/domain/caller.ts'
+import { partitionOf } from '../../src/domain/identity.ts'
 import type { Database } from '../../src/store/database.ts'
 import { sql } from '../../src/store/statement.ts'
 import { ids } from './scenario.ts'
@@ -32,17 +33,18 @@ export async function layGround(
     const all = [...flows.keys()].filter(id => flows.get(id) === flow)
     if (all.length > 0) await bench.provision(all, { flow, tags: ['all', flow] })
   }
-  await database.executeSql(
-    `with other as (insert into organization (name, created_at) values ('other', $1) returning organization),
-          types as (insert into operation_type (organization, name, applicable_to, created_at)
-                    select o.organization, t.name, t.applicable_to, t.created_at from other o cross join operation_type t)
-     insert into entity (partition, entity, organization, identifier, resource_type, document, tags, flow, created_at, updated_at)
-     select e.partition, e.entity + 1000000, o.organization, e.identifier, e.resource_type, '{}', e.tags, e.flow, $1, $1
-       from entity e cross join other o`,
-    [EPOCH],
-  )
   const [other] = await database.query<{ organization: number }>(
-    sql`select organization from organization where name = 'other'`,
+    sql`insert into organization (name, created_at) values ('other', ${EPOCH}) returning organization`,
   )
-  return { ...bench.caller, organization: other!.organization, organizationName: 'other' }
+  const { organization } = other!
+  await database.query(sql`
+    insert into operation_type (organization, name, applicable_to, created_at)
+    select ${organization}, name, applicable_to, created_at from operation_type where organization = ${bench.caller.organization}`)
+  const identifiers = [...flows.keys()]
+  await database.query(sql`
+    insert into entity (partition, entity, organization, identifier, resource_type, document, tags, flow, created_at, updated_at)
+    select i.partition, e.entity + 1000000, ${organization}, e.identifier, e.resource_type, '{}', e.tags, e.flow, e.created_at, e.updated_at
+      from entity e join unnest(${identifiers.map(id => partitionOf(organization, id))}::smallint[], ${identifiers}::text[])
+             as i(partition, identifier) on i.identifier = e.identifier`)
+  return { ...bench.caller, organization, organizationName: 'other' }
 }

@@ -1,9 +1,10 @@
 /** What must hold of the rows in every snapshot of the database, whatever happened to whom: the invariants of the engine as queries. */
 import { expect } from 'vitest'
 import { recountJobs } from '../../src/store/counters.ts'
-import type { Database } from '../../src/store/database.ts'
+import type { Database, Queryable } from '../../src/store/database.ts'
 import { readCounters } from '../../src/store/jobs.ts'
 import { sql } from '../../src/store/statement.ts'
+import type { ModelClients } from './model-clients.ts'
 
 /** Each query answers the rows that break a rule; their names are the rules. */
 const RULES: readonly (readonly [string, ReturnType<typeof sql>])[] = [
@@ -64,14 +65,28 @@ const RULES: readonly (readonly [string, ReturnType<typeof sql>])[] = [
            and (j.finished_at is null or exists (select from operation o where o.job = j.job))`,
   ],
   [
-    'a job tells its start once, its end once, the start first, and both when they are',
-    sql`select j.job from job j
-          left join lateral (select count(*) filter (where kind = 'started') as started, count(*) filter (where kind = 'finished') as finished,
-                                    min(place) filter (where kind = 'finished') > min(place) filter (where kind = 'started') as in_order
-                               from told t where t.job = j.job) told on true
-         where told.started <> case when j.started_at is null then 0 else 1 end
-            or told.finished <> case when j.finished_at is null then 0 else 1 end
-            or told.in_order = false`,
+    'what has ended has a result and a counter that go together',
+    sql`select job, entity, status, result, counter from operation_ended e
+         where not case e.status
+           when 'FINISHED' then e.counter = case when e.result in ('SUCCESSFUL', 'PARTIAL_SUCCESS') then 'successful' else 'error' end::operation_counter
+           when 'FINISHED_OUT_OF_TIME' then
+             e.counter = case when e.result in ('SUCCESSFUL', 'PARTIAL_SUCCESS') then 'oot_successful' else 'oot_error' end::operation_counter
+           when 'TIMEOUT_CANCELLED' then (e.result, e.counter) in (('ERROR_TIMEOUT', 'by_timeout'), ('TIMEOUT_CANCELLED', 'by_engine'))
+           when 'CANCELLED' then (e.result, e.counter) in (('CANCELLED', 'by_user'), ('CANCELLED', 'by_external'),
+             ('CANCELLED', 'by_external_timeout'), ('ALREADY_IN_PROGRESS', 'by_already_in_progress'))
+           else false end`,
+  ],
+  [
+    'a job ends as its operations did, or as it was cancelled',
+    sql`select j.job, j.status from job j
+          cross join lateral (select coalesce(bool_and(e.counter = 'successful'), false) as successful,
+                                     coalesce(bool_or(e.counter = 'by_user'), false) as by_user,
+                                     coalesce(bool_or(e.result = 'TIMEOUT_CANCELLED'), false) as by_stop
+                                from operation_ended e where e.job = j.job) e
+         where j.status = 'FINISHED' and not e.successful
+            or j.status = 'FINISHED_WITH_ERRORS' and e.successful
+            or e.by_user and j.status not in ('CANCELLING_BY_USER', 'CANCELLED')
+            or e.by_stop and j.status not in ('CANCELLING_BY_ENGINE', 'TIMEOUT_CANCELLED')`,
   ],
   [
     'no job touches what belongs to another organization',
@@ -102,33 +117,88 @@ export interface Answered {
   readonly cancelled: ReadonlySet<bigint>
 }
 
-/** Holds the database to every rule and to what was answered, in one snapshot. */
-export async function holdInvariants(database: Database, { taken, created, cancelled }: Answered): Promise<void> {
-  await database.transaction(
-    async tx => {
-      for (const [rule, broken] of RULES) expect(await tx.query(broken), rule).toEqual([])
-      const [kept] = await tx.query<{ lost: string[]; gone: bigint[]; revived: bigint[] }>(sql`
-        select array(select unnest(${taken}::text[]) except
-                     select m ->> 'raw' from (select messages from operation_detail union all select messages from operation_ended) o,
-                            jsonb_array_elements(o.messages) m
-                     except select message from filed_message) as lost,
-               array(select unnest(${[...created]}::bigint[]) except select job from job) as gone,
-               array(select unnest(${[...cancelled]}::bigint[]) except
-                     select job from job where status in ('CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE', 'CANCELLED', 'TIMEOUT_CANCELLED'))
-                 as revived`)
-      expect(kept, 'what was answered with success survives').toEqual({ lost: [], gone: [], revived: [] })
-      const jobs = (await tx.query<{ job: bigint }>(sql`select job from job`)).map(({ job }) => job)
-      expect(await readCounters(tx, jobs), 'counters equal a recount').toEqual(await recountJobs(tx, jobs))
-    },
-    { snapshot: true },
-  )
+export interface ModelJudge {
+  /** Holds the database to every rule, to what was answered and to what was so before, in one snapshot. */
+  hold(answered: Answered): Promise<void>
+  /** Holds it to having come to an end: everything final and told, nothing left over. */
+  holdEnd(): Promise<void>
 }
 
-/** Holds it to having come to an end: everything final, nothing left over. */
-export async function holdEnd(database: Database): Promise<void> {
-  const left = await database.query(sql`
-    select (select count(*)::int from job where finished_at is null) as jobs, (select count(*)::int from operation) as open,
-           (select count(*)::int from operation_detail) as details, (select count(*)::int from operation_ready) as ready,
-           (select count(*)::int from operation_live) as live`)
-  expect(left).toEqual([{ jobs: 0, open: 0, details: 0, ready: 0, live: 0 }])
+/** A judge who remembers what had ended when it was last asked. */
+export function createJudge(database: Database, clients: Pick<ModelClients, 'judge'>): ModelJudge {
+  let finalOperations: ReadonlyMap<string, FinalOperation> = new Map()
+  let finalJobs: ReadonlyMap<string, FinalJob> = new Map()
+
+  /** What is final stays as it is; a late answer alone moves an operation that was cancelled after its launch. */
+  async function holdFinal(db: Queryable): Promise<void> {
+    const jobs = await db.query<FinalJob>(sql`
+      select job, status, finished_at as "finishedAt", error_description as "errorDescription" from job where finished_at is not null`)
+    const operations = await db.query<FinalOperation>(sql`
+      select job, entity, status, result, counter, attempt, ended_at as "endedAt", started_at as "startedAt" from operation_ended`)
+    const nowJobs = new Map(jobs.map(row => [String(row.job), row]))
+    const nowOperations = new Map(operations.map(row => [`${row.job}/${row.entity}`, row]))
+    for (const [key, before] of finalJobs) expect(nowJobs.get(key), 'the end of a job stays as it is').toEqual(before)
+    for (const [key, before] of finalOperations) {
+      const now = nowOperations.get(key)
+      const late =
+        now?.status === 'FINISHED_OUT_OF_TIME' &&
+        (before.status === 'CANCELLED' || before.status === 'TIMEOUT_CANCELLED') &&
+        before.startedAt !== null
+      const expected = late ? { ...before, status: now.status, result: now.result, counter: now.counter } : before
+      expect(now, 'the end of an operation stays as it is').toEqual(expected)
+    }
+    finalJobs = nowJobs
+    finalOperations = nowOperations
+  }
+
+  return {
+    async hold({ taken, created, cancelled }) {
+      await database.transaction(
+        async tx => {
+          for (const [rule, broken] of RULES) expect(await tx.query(broken), rule).toEqual([])
+          const [kept] = await tx.query<{ lost: string[]; gone: bigint[]; revived: bigint[] }>(sql`
+            select array(select unnest(${taken}::text[]) except
+                         select m ->> 'raw' from (select messages from operation_detail union all select messages from operation_ended) o,
+                                jsonb_array_elements(o.messages) m
+                         except select message from filed_message) as lost,
+                   array(select unnest(${[...created]}::bigint[]) except select job from job) as gone,
+                   array(select unnest(${[...cancelled]}::bigint[]) except
+                         select job from job where status in ('CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE', 'CANCELLED', 'TIMEOUT_CANCELLED'))
+                     as revived`)
+          expect(kept, 'what was answered with success survives').toEqual({ lost: [], gone: [], revived: [] })
+          const jobs = (await tx.query<{ job: bigint }>(sql`select job from job`)).map(({ job }) => job)
+          expect(await readCounters(tx, jobs), 'counters equal a recount').toEqual(await recountJobs(tx, jobs))
+          expect(await clients.judge(tx, false), 'what clients were told').toEqual([])
+          await holdFinal(tx)
+        },
+        { snapshot: true },
+      )
+    },
+    async holdEnd() {
+      const left = await database.query(sql`
+        select (select count(*)::int from job where finished_at is null) as jobs, (select count(*)::int from operation) as open,
+               (select count(*)::int from operation_detail) as details, (select count(*)::int from operation_ready) as ready,
+               (select count(*)::int from operation_live) as live`)
+      expect(left).toEqual([{ jobs: 0, open: 0, details: 0, ready: 0, live: 0 }])
+      expect(await clients.judge(database, true), 'what clients were told').toEqual([])
+    },
+  }
+}
+
+interface FinalJob {
+  readonly job: bigint
+  readonly status: string
+  readonly finishedAt: Date
+  readonly errorDescription: string | null
+}
+
+interface FinalOperation {
+  readonly job: bigint
+  readonly entity: bigint
+  readonly status: string
+  readonly result: string
+  readonly counter: string
+  readonly attempt: number
+  readonly endedAt: Date
+  readonly startedAt: Date | null
 }

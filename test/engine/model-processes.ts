@@ -4,8 +4,8 @@
  */
 import type { OperationRequest, SendReport } from '../../src/engine/connector.ts'
 import type { Database } from '../../src/store/database.ts'
-import { sql } from '../../src/store/statement.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
+import type { Desk, ModelClients } from './model-clients.ts'
 import type { DeathPoint } from './mortal-database.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
@@ -28,11 +28,14 @@ export const DEATH_STATEMENTS = [
   'counters_take_deltas',
   'presence_record',
   'nodes_beat',
+  'deliveries_insert',
+  'deliveries_record',
 ] as const
 
 export interface ModelProcessesParts {
   readonly database: Database
   readonly clock: VirtualClock
+  readonly clients: ModelClients
   /** which of so many is asked next */
   readonly choose: (count: number) => number
   readonly receive: (by: Workbench, request: OperationRequest, report: (report: SendReport) => void) => void
@@ -42,11 +45,10 @@ export interface ModelProcessesParts {
 
 export type ModelProcesses = Awaited<ReturnType<typeof createModelProcesses>>
 
-/** Starts both; they tell of jobs in a table `told`. */
-export async function createModelProcesses({ database, clock, choose, receive, onDeath }: ModelProcessesParts) {
-  await database.executeSql(
-    'create table told (place int generated always as identity, job bigint not null, kind text not null)',
-  )
+/** Starts both; they tell clients of jobs. */
+export async function createModelProcesses(parts: ModelProcessesParts) {
+  const { database, clock, clients, choose, receive, onDeath } = parts
+  const desks = new Map<Workbench, Desk>()
   const standing = new Set<Workbench>()
   let nodes = 0
   let deaths = 0
@@ -58,10 +60,9 @@ export async function createModelProcesses({ database, clock, choose, receive, o
       node: nodes,
       cancelAtOnceMax: 5,
       clock,
-      tell: async (tx, kind, told) => {
-        for (const { job } of told) await tx.query(sql`insert into told (job, kind) values (${job}, ${kind})`)
-      },
+      tell: (tx, kind, jobs) => desks.get(bench)!.tell(tx, kind, jobs),
     })
+    desks.set(bench, await clients.open(bench))
     bench.device = (request, report) => receive(bench, request, report)
     bench.capacity = 7
     return bench
@@ -71,14 +72,28 @@ export async function createModelProcesses({ database, clock, choose, receive, o
   const awake = () => benches.filter(bench => !standing.has(bench))
   const living = () => awake()[choose(awake().length)]!
 
+  /** What fails in a process that has died is of its death; of any other it is a fault. */
+  async function unlessDead<T>(bench: Workbench, work: Promise<T>): Promise<T | Date> {
+    try {
+      return await work
+    } catch (error) {
+      if (!bench.database.isDead()) throw error
+      return clock.now()
+    }
+  }
+
   async function buryTheDead(): Promise<void> {
     for (const [i, bench] of benches.entries()) {
       if (!bench.database.isDead()) continue
       await bench.abandon()
       deaths += 1
       standing.delete(bench)
+      await desks.get(bench)!.close()
+      desks.delete(bench)
       onDeath(bench)
-      benches[i] = await start()
+      const next = await start()
+      await desks.get(next)!.recover()
+      benches[i] = next
     }
   }
 
@@ -88,10 +103,12 @@ export async function createModelProcesses({ database, clock, choose, receive, o
     living,
     isStanding: (bench: Workbench) => standing.has(bench),
     losses: () => deaths + standstills,
+    deaths: () => deaths,
     figures: () => ({ deaths, standstills }),
     /** Runs all loops; processes may die in the middle of it, and what they were doing is then done by whoever comes. */
     async settle(): Promise<number | null> {
-      const nexts = await Promise.all(awake().map(bench => bench.settle().catch(() => clock.now())))
+      const nexts = await Promise.all(awake().map(bench => unlessDead(bench, bench.settle())))
+      for (const bench of awake()) await unlessDead(bench, desks.get(bench)!.deliver())
       await buryTheDead()
       return nexts.reduce<number | null>((a, next) => (next && (a === null || +next < a) ? +next : a), null)
     },
@@ -124,6 +141,13 @@ export async function createModelProcesses({ database, clock, choose, receive, o
       if (point) return bench.database.dieAt(point)
       bench.database.die()
       await buryTheDead()
+    },
+    /** Ends both in order of nothing: the world is over. */
+    async end(): Promise<void> {
+      for (const bench of benches) {
+        await bench.abandon()
+        await desks.get(bench)!.close()
+      }
     },
     /** Takes back the deaths that are still to come. */
     spare(): void {

@@ -91,8 +91,12 @@ export async function say(
 }
 
 /** The final answer in the same exchange. */
-export function answered(request: OperationRequest, resultCode: string): SendReport {
-  return { seen: 'answered', message: { ...request.device, operationId: request.id, resultCode, steps: [] } }
+export function answered(request: OperationRequest, resultCode: string, raw?: string): SendReport {
+  const { id: operationId, device } = request
+  return {
+    seen: 'answered',
+    message: { ...device, operationId, resultCode, steps: [], ...(raw !== undefined && { raw }) },
+  }
 }
 
 /** A device that answers every request at once. */
