@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobView } from '../../src/contract/job.ts'
+import type { RunEnd } from './page.ts'
 import { openWorld, type World } from './world.ts'
 
 export interface DayOptions {
@@ -37,8 +38,8 @@ const GROWTH_MAX = { heapMb: 1.3, hotMb: 2, readMs: 2.5, createMs: 2.5 } as cons
 /** Differences below these say nothing. */
 const GRAIN = { heapMb: 40, hotMb: 10, readMs: 100, createMs: 150 } as const
 
-/** Runs the load. Answers what did not stay flat. */
-export async function runDay({ minutes, devices, tell }: DayOptions): Promise<string[]> {
+/** Runs the load. Answers what did not stay flat, and its figures. */
+export async function runDay({ minutes, devices, tell }: DayOptions): Promise<RunEnd> {
   const world = await openWorld({
     seed: 1,
     nodes: 1,
@@ -156,9 +157,9 @@ function percentile(values: readonly number[], share: number): number {
   return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0)
 }
 
-function summarize(samples: readonly Sample[], tell: (line: string) => void): string[] {
+function summarize(samples: readonly Sample[], tell: (line: string) => void): RunEnd {
   const third = Math.floor(samples.length / 3)
-  if (third === 0) return ['the day was too short to tell']
+  if (third === 0) return { wrong: ['the day was too short to tell'], figures: {} }
   // The first samples see a process that is still warming up.
   const [first, last] = [samples.slice(1, third + 1), samples.slice(-third)]
   const { operations, atMs, endedMb } = samples.at(-1)!
@@ -169,7 +170,14 @@ function summarize(samples: readonly Sample[], tell: (line: string) => void): st
     `${operations.toLocaleString('en')} operations in ${(atMs / 60_000).toFixed(1)} minutes: what ten thousand devices with ten operations a day ` +
       `do in ${days.toFixed(2)} days. Ended operations take ${endedMb} MB.`,
   )
-  return (Object.keys(GROWTH_MAX) as (keyof typeof GROWTH_MAX)[]).flatMap(name => {
+  const figures: Record<string, unknown> = {
+    operations,
+    minutes: Math.round(atMs / 60_000),
+    days: Math.round(days * 100) / 100,
+    residentMb: `${residentBefore} to ${residentAfter}`,
+    endedMb,
+  }
+  const wrong = (Object.keys(GROWTH_MAX) as (keyof typeof GROWTH_MAX)[]).flatMap(name => {
     const middle = (of: readonly Sample[]) =>
       percentile(
         of.map(sample => sample[name]),
@@ -177,7 +185,9 @@ function summarize(samples: readonly Sample[], tell: (line: string) => void): st
       )
     const [before, after] = [middle(first), middle(last)]
     tell(`${name}: ${before} in the first third, ${after} in the last`)
+    figures[name] = `${before} to ${after}`
     const grown = after > before * GROWTH_MAX[name] && after - before > GRAIN[name]
     return grown ? [`${name} grew from ${before} to ${after}`] : []
   })
+  return { wrong, figures }
 }

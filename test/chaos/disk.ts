@@ -9,6 +9,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobView } from '../../src/contract/job.ts'
 import { judge } from './judge.ts'
+import type { RunEnd } from './page.ts'
 import { judgeRowsAtTheEnd } from './rows.ts'
 import type { Story } from './stories.ts'
 import { openWorld, type World } from './world.ts'
@@ -31,8 +32,8 @@ function canMount(): boolean {
   return process.platform === 'linux' && process.getuid?.() === 0 && spawnSync('mount', ['--version']).status === 0
 }
 
-/** Runs it. Answers what did not hold; null where nothing can be mounted. */
-export async function runDiskFull({ megabytes, devices, tell }: DiskOptions): Promise<string[] | null> {
+/** Runs it. Answers what did not hold, and its figures; null where nothing can be mounted. */
+export async function runDiskFull({ megabytes, devices, tell }: DiskOptions): Promise<RunEnd | null> {
   const disk = await mkdtemp(path.join(tmpdir(), 'drover-disk-'))
   const options = ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=711`, 'tmpfs', disk]
   if (!canMount() || spawnSync('mount', options).status !== 0) {
@@ -60,7 +61,7 @@ export async function runDiskFull({ megabytes, devices, tell }: DiskOptions): Pr
   }
 }
 
-async function fill(world: World, disk: string, tell: (line: string) => void): Promise<string[]> {
+async function fill(world: World, disk: string, tell: (line: string) => void): Promise<RunEnd> {
   const [party] = world.parties
   const { client } = party
   const ballast = path.join(disk, 'ballast')
@@ -107,7 +108,8 @@ async function fill(world: World, disk: string, tell: (line: string) => void): P
       await sleep(200)
     }
   }
-  tell(`all ${made.length} jobs had ended ${Math.round((Date.now() - roomAt) / 1_000)} s later`)
+  const recoveredS = Math.round((Date.now() - roomAt) / 1_000)
+  tell(`all ${made.length} jobs had ended ${recoveredS} s later`)
   for (const until = Date.now() + QUIET_MS; Date.now() < until; await sleep(500)) {
     const { body: open } = await client.call<{ deliveries: { id: string }[] } | undefined>(
       'GET',
@@ -125,8 +127,18 @@ async function fill(world: World, disk: string, tell: (line: string) => void): P
     toMs: roomAt,
   } as const
   const judged = await judge(world, stories, [fault])
-  tell(JSON.stringify({ ...judged.figures, statuses: Object.fromEntries(client.statuses) }))
-  return [...wrong, ...judged.wrong, ...(await world.database.on(db => judgeRowsAtTheEnd(db, stories)))]
+  const refused = client.statuses.get(503) ?? 0
+  const rows = await world.database.on(db => judgeRowsAtTheEnd(db, stories))
+  return {
+    wrong: [...wrong, ...judged.wrong, ...rows],
+    figures: {
+      jobs: made.length,
+      ...judged.figures,
+      refused,
+      recoveredS,
+      statuses: Object.fromEntries(client.statuses),
+    },
+  }
 }
 
 function body(world: World, n: number) {

@@ -1,13 +1,14 @@
 /**
- * `npm run chaos [-- --seed N --faults N --operations N --devices N --broker mosquitto|embedded]`: one run, told as it goes. Ends with 0
+ * `npm run chaos [-- --seed N --faults N --operations N --devices N --broker mosquitto|embedded] [--keep]`: one run, told as it goes. Ends with 0
  * when everything held, with 1 when something did not. The seed that is printed replays the schedule.
  *
  * `npm run chaos -- day [--minutes N]` holds memory, tables and answers to staying flat under load; `npm run chaos -- disk` fills the
- * disk of the database.
+ * disk of the database. `--keep` adds what a run came to to the page of runs.
  */
 import { parseArgs } from 'node:util'
 import { runDay } from './day.ts'
 import { runDiskFull } from './disk.ts'
+import { keepRun, type RunEnd } from './page.ts'
 import { runChaos } from './run.ts'
 import { closeWorlds } from './world.ts'
 
@@ -21,6 +22,7 @@ const { values, positionals } = parseArgs({
     nodes: { type: 'string', default: '3' },
     broker: { type: 'string' },
     minutes: { type: 'string', default: '15' },
+    keep: { type: 'boolean', default: false },
   },
 })
 // Nothing is left behind where it is interrupted; what then fails on the way is no news.
@@ -33,10 +35,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 const tell = (line: string) => void process.stdout.write(`${line}\n`)
 
-async function faults(): Promise<readonly string[]> {
+async function faults(): Promise<RunEnd> {
   const { broker } = values
   if (broker !== undefined && broker !== 'mosquitto' && broker !== 'embedded') throw new Error(`no broker ${broker}`)
-  const { wrong, figures } = await runChaos({
+  return await runChaos({
     seed: values.seed === undefined ? Date.now() % 1_000_000 : Number(values.seed),
     faults: Number(values.faults),
     operations: Number(values.operations),
@@ -45,22 +47,23 @@ async function faults(): Promise<readonly string[]> {
     ...(broker !== undefined && { broker }),
     tell,
   })
-  tell(JSON.stringify(figures, null, 2))
-  return wrong
 }
 
 const [what = 'faults'] = positionals
-const runs: Readonly<Record<string, () => Promise<readonly string[] | null>>> = {
+const runs: Readonly<Record<string, () => Promise<RunEnd | null>>> = {
   faults,
   day: () => runDay({ minutes: Number(values.minutes), devices: Number(values.devices), tell }),
   disk: () => runDiskFull({ megabytes: 500, devices: 400, tell }),
 }
 const run = runs[what]
 if (!run) throw new Error(`no run is called ${what}: ${Object.keys(runs).join(', ')}`)
-const wrong = await run().catch(async (error: unknown) => {
+const ended = await run().catch(async (error: unknown) => {
   await closing
   throw error
 })
-for (const each of wrong?.slice(0, 100) ?? []) tell(`WRONG ${each}`)
-tell(wrong?.length ? `${wrong.length} things did not hold` : 'everything held')
-process.exit(wrong?.length ? 1 : 0)
+const { wrong, figures } = ended ?? { wrong: [], figures: {} }
+tell(JSON.stringify(figures, null, 2))
+if (ended && values.keep) await keepRun({ what, figures, wrong: wrong.length })
+for (const each of wrong.slice(0, 100)) tell(`WRONG ${each}`)
+tell(wrong.length > 0 ? `${wrong.length} things did not hold` : 'everything held')
+process.exit(wrong.length > 0 ? 1 : 0)
