@@ -1,11 +1,12 @@
 /**
  * The pretend devices of a run as a process of its own, one fleet for each organization: it tells where they listen, connects them
- * when a line comes in, and then everything that happens at a device. One JSON object a line.
+ * when a line comes in, and then everything that happens at a device, and how late it is itself. One JSON object a line.
  */
 import { createInterface } from 'node:readline'
 import type { FleetEvent } from '../../src/simulator/device-run.ts'
 import { openFleet } from '../../src/simulator/fleet.ts'
 import type { FleetRequest } from '../../src/simulator/options.ts'
+import { watchLag } from './lag.ts'
 
 /** What happened at a device, as short as it goes over a pipe: what, device, operation, when, launched when, kind, what became of it, how long that took. */
 export type ToldEvent = [
@@ -40,9 +41,11 @@ function tellEvents(): void {
 const fleets = await Promise.all(requests.map(request => openFleet(request, note)))
 tell({ listening: fleets.map(({ url, devices }) => ({ url, devices })) })
 const timer = setInterval(tellEvents, TELL_EVERY_MS)
+const watchNoMore = watchLag(late => tell({ late }))
 
 async function end(): Promise<void> {
   clearInterval(timer)
+  watchNoMore()
   await Promise.all(fleets.map(fleet => fleet.stop()))
   tellEvents()
   tell({ counters: fleets.map(fleet => fleet.counters) })

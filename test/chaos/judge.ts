@@ -9,7 +9,6 @@ import type { Flow } from '../../src/simulator/options.ts'
 import { countersOf, recount } from '../service/jobs.ts'
 import type { StubbornClient } from './client.ts'
 import type { DoneFault } from './faults.ts'
-import type { Lag } from './lag.ts'
 import { BUSY_MS, type Happened, IN_HAND_MS, judgeRepeats, LAG_COUNTS } from './repeats.ts'
 import { clock, judgeTurns, readEvents, type Seen, type Turn, turnOf } from './seen.ts'
 import type { Story } from './stories.ts'
@@ -77,7 +76,7 @@ export async function judge(world: World, stories: readonly Story[], faults: rea
         wrong.push(
           ...judgeRepeats(name, operation.operationId, of, flowOf.get(of.device), happened),
           ...judgeOperation(name, operation, of, flowOf.get(of.device), taken),
-          ...judgeGates(name, story, operation, of, flowOf.get(of.device), faults, world.lag),
+          ...judgeGates(name, story, operation, of, flowOf.get(of.device), faults, world),
         )
       } else if (operation.result === 'SUCCESSFUL')
         wrong.push(`1: ${operation.operationId} of ${name} is successful, and no device had it`)
@@ -172,14 +171,14 @@ function judgeGates(
   { receivedAt }: Seen,
   flow: Flow | undefined,
   faults: readonly DoneFault[],
-  lag: Lag,
+  { lag, reachedLateMs }: Pick<World, 'lag' | 'reachedLateMs'>,
 ): string[] {
   const unread = faults.filter(({ fault }) => fault === 'freeze the fleet')
   return closed.flatMap(({ why, from, to }) => {
     // What may not be launched from the beginning cannot be in hand.
     const since = from === 0 ? 0 : from + IN_HAND_MS + BUSY_MS
     const until = to ?? Number.POSITIVE_INFINITY
-    const late = (at: number) => (from === 0 ? 0 : LAG_COUNTS * lag.between(from, at))
+    const late = (at: number) => (from === 0 ? 0 : LAG_COUNTS * lag.between(from, at) + reachedLateMs(from, at))
     const bad = receivedAt.find(
       at =>
         at > since + late(at) && at < until && !unread.some(({ fromMs, toMs }) => at > fromMs && at < toMs + UNREAD_MS),

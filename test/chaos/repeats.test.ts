@@ -31,7 +31,7 @@ function happened(
   embedded = false,
 ): Happened {
   const told = { givenBack: new Map([['op', back]]), silences }
-  return { faults, told, lag: { between: () => 0, stop() {} }, embedded }
+  return { faults, told, lag: { between: () => 0 }, embedded }
 }
 
 function fault(name: FaultName, fromMs: number, toMs = fromMs, node = 0): DoneFault {

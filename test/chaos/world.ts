@@ -17,7 +17,7 @@ import { createMosquitto, type Mosquitto, mosquittoProgram } from '../south/mosq
 import { createStubbornClient, type StubbornClient } from './client.ts'
 import { type ChaosDatabase, startChaosDatabase } from './database.ts'
 import type { ToldEvent } from './fleet.ts'
-import { type Lag, measureLag } from './lag.ts'
+import { collectLag, type Lag, watchLag } from './lag.ts'
 import { createNode, type ServiceNode } from './nodes.ts'
 import { type FailingReceiver, openFailingReceiver } from './receiver.ts'
 
@@ -58,6 +58,8 @@ export interface World {
   /** everything told by the devices, in the order in which it was told */
   readonly events: ToldEvent[]
   readonly lag: Lag
+  /** how late at most, in milliseconds, a device was reached between two instants: its connection made, and the fleet at work */
+  reachedLateMs(fromMs: number, toMs: number): number
   /** when something was last told, on this process's clock */
   lastEventAt(): number
   fleetSignal(signal: NodeJS.Signals): void
@@ -120,8 +122,8 @@ async function build(
   const database = await startChaosDatabase(disk ?? folder)
   atClose(() => database.stop())
   const over = new AbortController()
-  const lag = measureLag()
-  atClose(() => lag.stop())
+  const lag = collectLag()
+  atClose(watchLag(lag.add))
   const receiver = await openFailingReceiver(seed)
   atClose(() => receiver.close())
   const relay = async (ports: readonly number[]) => {
@@ -202,6 +204,8 @@ async function build(
     relays: { http, mqtt, link, devices: relayToDevices[0]! },
     events: fleet.events,
     lag,
+    reachedLateMs: (fromMs, toMs) =>
+      Math.max(...relayToDevices.map(each => each.slowestJoinMs(fromMs, toMs))) + fleet.lag.between(fromMs, toMs),
     lastEventAt: fleet.lastEventAt,
     fleetSignal: signal => void fleet.process.kill(signal),
     endFleet: fleet.end,
@@ -236,6 +240,7 @@ interface FleetProcess {
   readonly process: ChildProcess
   readonly listening: readonly { readonly url: string; readonly devices: readonly FleetDevice[] }[]
   readonly events: ToldEvent[]
+  readonly lag: Lag
   lastEventAt(): number
   connect(): Promise<void>
   end(): Promise<FleetCounters[]>
@@ -248,6 +253,7 @@ async function startFleet(requests: readonly FleetRequest[]): Promise<FleetProce
   })
   child.stdin.on('error', () => {})
   const events: ToldEvent[] = []
+  const lag = collectLag()
   let lastEventAt = Date.now()
   let counters: FleetCounters[] = []
   const listening = Promise.withResolvers<FleetProcess['listening']>()
@@ -258,7 +264,8 @@ async function startFleet(requests: readonly FleetRequest[]): Promise<FleetProce
     if (line.events) {
       lastEventAt = Date.now()
       for (const event of line.events) events.push(event)
-    } else if (line.listening) listening.resolve(line.listening)
+    } else if (line.late) lag.add(line.late)
+    else if (line.listening) listening.resolve(line.listening)
     else if (line.connected) connected.resolve()
     else if (line.failed) connected.reject(new Error(line.failed))
     else if (line.counters) counters = line.counters
@@ -274,6 +281,7 @@ async function startFleet(requests: readonly FleetRequest[]): Promise<FleetProce
     process: child,
     listening: await listening.promise,
     events,
+    lag,
     lastEventAt: () => lastEventAt,
     connect() {
       child.stdin.write('go\n')

@@ -12,12 +12,18 @@ export interface Balancer {
   readonly port: number
   /** Cuts every connection there is now, and answers how many; new ones are taken. */
   cut(): number
+  /** The longest, in milliseconds, that a connection joined between two instants had waited for a node to take it. */
+  slowestJoinMs(fromMs: number, toMs: number): number
   close(): void
 }
+
+/** A loaded machine drops a connect to a full queue, and it is tried again after a second, after three, and after seven. */
+const SLOW_JOIN_MS = 200
 
 /** Balances over the ports on loopback, on a port of its own or on `at`. The caller closes it. */
 export async function openBalancer(ports: readonly number[], at = 0): Promise<Balancer> {
   const sockets = new Set<Socket>()
+  const slowJoins: { readonly at: number; readonly waitedMs: number }[] = []
   let turn = 0
 
   function keep(socket: Socket): Socket {
@@ -25,17 +31,19 @@ export async function openBalancer(ports: readonly number[], at = 0): Promise<Ba
     return socket.once('close', () => sockets.delete(socket))
   }
 
-  function join(client: Socket, triesLeft: number): void {
+  function join(client: Socket, triesLeft: number, since = Date.now()): void {
     turn = (turn + 1) % ports.length
     const node = keep(connect(ports[turn]!, '127.0.0.1'))
     let joined = false
     node.once('connect', () => {
       joined = true
+      const at = Date.now()
+      if (at - since > SLOW_JOIN_MS) slowJoins.push({ at, waitedMs: at - since })
       client.pipe(node).pipe(client)
     })
     node.on('error', () => {})
     node.once('close', () => {
-      if (!joined && triesLeft > 1 && !client.destroyed) join(client, triesLeft - 1)
+      if (!joined && triesLeft > 1 && !client.destroyed) join(client, triesLeft - 1, since)
       else client.destroy()
     })
     client.once('close', () => node.destroy())
@@ -58,6 +66,8 @@ export async function openBalancer(ports: readonly number[], at = 0): Promise<Ba
     url: `http://127.0.0.1:${port}`,
     port,
     cut,
+    slowestJoinMs: (fromMs, toMs) =>
+      slowJoins.reduce((most, { at, waitedMs }) => (at > fromMs && at <= toMs ? Math.max(most, waitedMs) : most), 0),
     close() {
       server.close()
       cut()
