@@ -96,5 +96,5 @@ function pageOf(kept: Readonly<Record<string, Kept>>): string {
     if (!last) return []
     return `## ${name}\n\n${last.about}. Commit ${last.commit}, ${last.at}, load average ${shown(last.load)}.\n\n${table(last.figures)}\n`
   })
-  return `# Results\n\nWritten by \`npm run bench\`, with the same as JSON in \`results.json\`: the median of the runs, and their least and most. The load average is that\nof the machine at the end of the measurement, its own work included: on two cores, far more than 4 tells of others at work.\n\n${machine()}.\n\n${parts.join('\n')}`
+  return `# Results\n\nWritten by \`npm run bench\`, with the same as JSON in \`results.json\`: the median of the runs, and their least and most. The load average is that\nof the machine at the end of the measurement, its own work included: on two cores, far more than 4 tells of others at work. What is short, why, and what comes next: [SHORTFALLS.md](SHORTFALLS.md).\n\n${machine()}.\n\n${parts.join('\n')}`
 }
