@@ -1,6 +1,6 @@
 /** What an operator may set of MQTT: the embedded broker, or a connection to another. */
 import { row } from './row.ts'
-import { longestMs, port, text, url, wholeNumber } from './values.ts'
+import { longestMs, port, text, trueOrFalse, url, wholeNumber } from './values.ts'
 
 export const mqttVariables = {
   mqttPort: row('DROVER_MQTT_PORT', '1883', port, 'Port of the embedded MQTT broker; 0 takes a free one.'),
@@ -31,6 +31,12 @@ export const mqttVariables = {
     null,
     text,
     'Name of this process at that broker, given to no other; made of host and port when unset.',
+  ),
+  mqttShared: row(
+    'DROVER_MQTT_SHARED',
+    'true',
+    trueOrFalse,
+    'Whether this process shares the messages of that broker with others. `false` for the only south behind a broker that does not keep shared subscriptions when it restarts.',
   ),
   mqttCallMs: row(
     'DROVER_MQTT_CALL_MS',

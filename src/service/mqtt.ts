@@ -76,7 +76,7 @@ function externalMqtt({ config, log, names }: MqttParts, url: string): Mqtt {
     connector: mqttConnector(link),
     async open(parts) {
       if (config.roles.includes('south')) {
-        subscriber = mqttSubscriber(parts, deviceId => names.find(deviceId))
+        subscriber = mqttSubscriber(parts, deviceId => names.find(deviceId), { shared: config.mqttShared })
       }
       const user = {
         onOpen: subscriber?.onOpen ?? (() => {}),

@@ -14,8 +14,11 @@ export interface BrokerConnection {
 }
 
 export interface MqttSubscriberSettings {
-  /** name of the shared subscription; null subscribes alone, for a broker that shares none */
-  readonly share?: string | null
+  /**
+   * Whether the souths share the messages. One that subscribes alone gets them all: from a broker that shares no subscriptions, or keeps
+   * only those of its own through its restart
+   */
+  readonly shared?: boolean
   /** messages in hand at most */
   readonly inHandMax?: number
 }
@@ -31,7 +34,8 @@ export interface MqttSubscriber {
 
 type IdentifyDevice = (deviceId: string) => Promise<SouthDevice | undefined>
 
-const KINDS = DEVICE_TOPIC_KINDS.filter(kind => kind !== 'request')
+const ALONE = DEVICE_TOPIC_KINDS.filter(kind => kind !== 'request').map(deviceTopicFilter)
+const SHARED = ALONE.map(filter => `$share/drover/${filter}`)
 
 /**
  * Makes the subscriber. `identify` finds the device that a topic names; undefined for one that is unknown or not the only one of its
@@ -40,7 +44,7 @@ const KINDS = DEVICE_TOPIC_KINDS.filter(kind => kind !== 'request')
 export function mqttSubscriber(
   parts: SouthParts,
   identify: IdentifyDevice,
-  { share = 'drover', inHandMax = 1000 }: MqttSubscriberSettings = {},
+  { shared = true, inHandMax = 1000 }: MqttSubscriberSettings = {},
 ): MqttSubscriber {
   const { count, log } = parts
   const take = mqttMessageTaker(parts)
@@ -85,12 +89,14 @@ export function mqttSubscriber(
       connection.client.handleMessage = (packet, next) => onPacket(connection, packet, next)
     },
     onConnect({ client, lost }) {
-      const filters = KINDS.map(kind => (share === null ? '' : `$share/${share}/`) + deviceTopicFilter(kind))
-      client.subscribe(filters, { qos: 1 }, error => {
+      const onRefused = (error: unknown) => {
         if (!error || lost.aborted) return
         log.error({ err: error }, 'the broker refuses the subscription to the topics of devices')
         client.end(true)
-      })
+      }
+      client.subscribe(shared ? SHARED : ALONE, { qos: 1 }, onRefused)
+      // The session may be of a time when it was the other way: every message would come twice.
+      client.unsubscribe(shared ? ALONE : SHARED, onRefused)
     },
     async stop(graceMs) {
       stopping = true

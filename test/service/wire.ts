@@ -7,6 +7,8 @@ export interface Wire {
   readonly url: string
   /** how long what the server says is on its way */
   delayMs: number
+  /** whether nobody gets through */
+  isBroken: boolean
   /** connections there are */
   readonly count: number
   /** cuts all connections, without a word */
@@ -19,6 +21,7 @@ export async function drawWire(to: string): Promise<Wire> {
   const { protocol, port } = new URL(to)
   const pairs = new Set<readonly [Socket, Socket]>()
   const server = createServer(client => {
+    if (wire.isBroken) return void client.destroy()
     const upstream = connect(Number(port), '127.0.0.1')
     const pair = [client, upstream] as const
     pairs.add(pair)
@@ -38,6 +41,7 @@ export async function drawWire(to: string): Promise<Wire> {
   const wire = {
     url: `${protocol}//127.0.0.1:${(server.address() as AddressInfo).port}`,
     delayMs: 0,
+    isBroken: false,
     get count() {
       return pairs.size
     },

@@ -6,6 +6,7 @@ import { externalLink } from '../../src/connectors/mqtt-link.ts'
 import { type MqttSubscriberSettings, mqttSubscriber } from '../../src/south/mqtt-subscriber.ts'
 import { bookReports, request } from '../connectors/requests.ts'
 import { silentLog } from '../database.ts'
+import { drawWire } from '../service/wire.ts'
 import { createMosquitto, type Mosquitto, mosquittoProgram } from './mosquitto.ts'
 import { device, notes, type StandIns, standIns } from './parts.ts'
 
@@ -177,6 +178,44 @@ describe.skipIf(mosquittoProgram === undefined)('behind an external broker', () 
     await openSouth(url, { clientId: 'south-a' })
     expect(await house.messages.until(1)).toMatchObject([{ operationId: 'meanwhile' }])
   })
+
+  test('what devices say between the restart of the broker and the return of the one south that subscribes alone is kept for it', async () => {
+    const broker = await mosquitto()
+    const wire = await drawWire(broker.url)
+    onTestFinished(() => wire.close())
+    const { connected, kept } = await openSouth(wire.url, { shared: false })
+    const pump = await connectDevice(broker.url, 'pump-1')
+    const lost = new Promise(resolve => kept.live()?.lost.addEventListener('abort', resolve))
+    wire.isBroken = true
+    wire.cut()
+    await lost
+    await broker.kill('SIGTERM')
+    await broker.start()
+    await pump.subscribed.until(2)
+    await pump.client.publishAsync('odm/response/pump-1', response('meanwhile'), { qos: 1 })
+    expect(house.messages.all).toEqual([])
+    wire.isBroken = false
+    await connected.until(2)
+    expect(await house.messages.until(1)).toMatchObject([{ operationId: 'meanwhile' }])
+  })
+
+  test.for([true, false])(
+    'a south whose setting was shared: %s, and is so no more, gets no message twice',
+    async before => {
+      const { url } = await mosquitto()
+      const first = await openSouth(url, { clientId: 'south-a', shared: before })
+      await first.subscriber.stop(1000)
+      await first.kept.stop()
+      const { kept } = await openSouth(url, { clientId: 'south-a', shared: !before })
+      // The order of a connection: what was asked before is done.
+      await kept.live()!.client.subscribeAsync('odm/response/none', { qos: 1 })
+      const pump = await connectDevice(url, 'pump-1')
+      for (const id of ['a', 'b']) await pump.client.publishAsync('odm/response/pump-1', response(id), { qos: 1 })
+      await house.messages.until(2)
+      await kept.live()!.client.subscribeAsync('odm/response/none', { qos: 1 })
+      expect(house.messages.all.map(({ operationId }) => operationId)).toEqual(['a', 'b'])
+    },
+  )
 
   test('while the broker is away nothing is sent, and a request is not sent late', async () => {
     const broker = await mosquitto()
