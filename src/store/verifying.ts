@@ -30,6 +30,8 @@ export const ROW_FAULTS = [
   'attemptsExceeded',
   'openAndEnded',
   'neverDue',
+  'queuedNowhere',
+  'deadlineWithoutTimer',
 ] as const
 export type RowFault = (typeof ROW_FAULTS)[number]
 
@@ -44,12 +46,19 @@ const launchedSql = `(o.status <> 'PENDING' or o.started_at is not null)`
 const faults = statement<FaultyRows, [bigint[]]>(
   'verifying_faults',
   `with open as materialized (
-     select o.job, o.partition, o.entity, o.status, o.attempt, o.started_at, j.name, j.retries, j.status as job_status, j.launch_at
+     select o.job, o.partition, o.entity, o.status, o.attempt, o.started_at, o.deadline_at, j.name, j.retries, j.status as job_status, j.launch_at
        from operation o join job j on j.job = o.job where o.job = any($1::bigint[])
-   ), pausing as materialized (
-     select k.job, k.partition, k.entity from operation_timer t
+   ), timed as materialized (
+     select t.duty, t.due_at, k.job, k.partition, k.entity from operation_timer t
       cross join lateral unnest(t.jobs, t.partitions, t.entities) as k(job, partition, entity)
-      where t.duty = 'retry' and k.job = any($1::bigint[])
+      where k.job = any($1::bigint[])
+   ), awaited as materialized (
+     select o.job, o.partition, o.entity, o.status, o.job_status, t.due_at as retry_at, r.job is not null as ready, s.due_at as send_at
+       from open o
+       left join operation_ready r on r.job = o.job and r.partition = o.partition and r.entity = o.entity
+       left join timed t on t.duty = 'retry' and t.job = o.job and t.partition = o.partition and t.entity = o.entity
+       left join timed s on s.duty = 'send' and s.job = o.job and s.partition = o.partition and s.entity = o.entity
+      where o.status in ('PENDING', 'QUEUED') and o.job_status in ('IN_PROGRESS', 'PAUSED')
    ), guilty as (
      select 'launchedWithoutLiveSlot' as fault, o.job, o.partition, o.entity from open o
       where ${launchedSql} and not exists (select from operation_live l
@@ -68,10 +77,17 @@ const faults = statement<FaultyRows, [bigint[]]>(
      select 'openAndEnded', o.job, o.partition, o.entity from open o join operation_ended x
        on x.job = o.job and x.partition = o.partition and x.entity = o.entity
      union all
-     select 'neverDue', o.job, o.partition, o.entity from open o
-       left join operation_ready r on r.job = o.job and r.partition = o.partition and r.entity = o.entity
-       left join pausing p on p.job = o.job and p.partition = o.partition and p.entity = o.entity
-      where o.status = 'PENDING' and o.job_status in ('IN_PROGRESS', 'PAUSED') and r.job is null and p.job is null
+     select distinct 'neverDue', a.job, a.partition, a.entity from awaited a
+      where a.status = 'PENDING' and not a.ready and a.retry_at is null
+     union all
+     select distinct 'queuedNowhere', a.job, a.partition, a.entity from awaited a
+      where a.status = 'QUEUED' and not a.ready and a.send_at is null
+     union all
+     select 'deadlineWithoutTimer', o.job, o.partition, o.entity from open o
+      where (o.deadline_at is not null or o.status = 'IN_PROGRESS') and o.status <> 'PENDING'
+        and o.job_status not in ('CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE')
+        and not exists (select from timed t where t.duty = 'deadline' and t.job = o.job and t.partition = o.partition
+                           and t.entity = o.entity and t.due_at >= o.deadline_at)
    )
    select distinct on (fault, job) fault, job, partition, entity, (count(*) over (partition by fault, job))::int as count
      from guilty order by fault, job, partition, entity`,

@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { jobId, operationId } from '../../src/domain/identity.ts'
 import { createVerify } from '../../src/engine/verify.ts'
 import { readOperationPage } from '../../src/store/operation-reading.ts'
 import { sql } from '../../src/store/statement.ts'
+import { ROW_FAULTS } from '../../src/store/verifying.ts'
 import { testDatabase } from '../database.ts'
 import { createWorkbench, jobRequest } from './workbench.ts'
 
@@ -11,7 +12,15 @@ const bench = await createWorkbench(database)
 const { jobs, caller } = bench
 const { verify } = createVerify({ database })
 const never = new AbortController().signal
-const differences = async () => (await verify(caller.organization, 0n, 1_000, never)).differences
+const found = new Set<string>()
+const differences = async () => {
+  const all = (await verify(caller.organization, 0n, 1_000, never)).differences
+  for (const { kind } of all) found.add(kind)
+  return all
+}
+afterAll(() => {
+  expect([...found].sort()).toEqual(['counter', ...ROW_FAULTS].sort())
+})
 const ids = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}-${i}`)
 
 async function jobOn(devices: readonly string[], request: object = {}): Promise<bigint> {
@@ -91,6 +100,44 @@ test('rows that must not be are told, one of each job and how many', async () =>
       sql`delete from operation_live where name = 'OTHER'`,
     ),
   ).toEqual([told('liveSlotWithoutOperation', 1)])
+
+  await database.query(sql`create table kept_timer as select * from operation_timer`)
+  const timers = sql`insert into operation_timer select * from kept_timer where not exists (
+    select from operation_timer t where t.duty = kept_timer.duty and t.jobs = kept_timer.jobs)`
+  expect(await broken(sql`delete from operation_timer where duty = 'deadline' and ${job} = any(jobs)`, timers)).toEqual(
+    [told('deadlineWithoutTimer', 4)],
+  )
+
+  expect(
+    await broken(
+      sql`update operation set status = 'QUEUED', sender = 99 where job = ${job} and entity = ${key.entity}`,
+      sql`update operation set status = 'WAITING_FOR_ACK', sender = null where job = ${job}`,
+    ),
+  ).toEqual([])
+  await database.query(sql`delete from operation_timer where duty = 'send' and ${job} = any(jobs)`)
+  expect(
+    await broken(
+      sql`update operation set status = 'QUEUED', sender = 99 where job = ${job} and entity = ${key.entity}`,
+      sql`update operation set status = 'WAITING_FOR_ACK', sender = null where job = ${job}`,
+    ),
+  ).toEqual([told('queuedNowhere', 1)])
+  expect(
+    await broken(
+      sql`update job set launch_at = null where job = ${job}`,
+      sql`update job set launch_at = started_at where job = ${job}`,
+    ),
+  ).toEqual([told('launchedBeforeStart', 4)])
+  expect(
+    await broken(
+      sql`insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, ended_at)
+            values (${job}, ${key.partition}, ${key.entity}, ${caller.organization}, 'FINISHED', 'SUCCESSFUL', 'successful', 2, now())`,
+      sql`delete from operation_ended where job = ${job}`,
+    ),
+  ).toEqual([
+    { kind: 'counter', jobId: jobId(job), counter: 'successful', counted: 0, rows: 1 },
+    told('attemptsExceeded', 1),
+    told('openAndEnded', 1),
+  ])
 
   const lost = await jobOn(['lost'])
   await database.query(sql`delete from operation_ready where job = ${lost}`)
