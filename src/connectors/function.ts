@@ -67,7 +67,15 @@ export function functionConnector(parts: FunctionConnectorParts): Connector {
     // The key of the device goes to where the device is, and nowhere that a function names.
     const key = http.url === undefined && device.apiKey !== undefined ? { 'x-apikey': device.apiKey } : {}
     const owner = ownerOf(request)
-    const outgoing: OwnedRequest = { url: target.url, method, body, headers: { ...key, ...headers }, exchangeMs, owner }
+    const outgoing: OwnedRequest = {
+      url: target.url,
+      method,
+      body,
+      headers: { ...key, ...headers },
+      exchangeMs,
+      owner,
+      launch: request,
+    }
     hosts.send(outgoing, word => {
       if (word.seen !== 'accepted') tell(word)
       else track(answered(request, source, word).then(message => tell({ seen: 'answered', message })))

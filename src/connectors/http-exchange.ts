@@ -37,7 +37,7 @@ const SET_TIMEOUT_MAX_MS = 2 ** 31 - 1
 /**
  * Sends a request and tells `sent` when it is written, then what was answered. A device that stays silent for `exchangeMs` is left
  * without another word: the engine judges its time-outs. `ended` is called once, after the last word; where the dispatcher is
- * destroyed, that is when the exchange ends.
+ * destroyed, that is when the exchange ends. Answers how to end it without another word.
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -45,7 +45,7 @@ export function exchange(
   bounds: ExchangeBounds,
   tell: (word: HttpWord) => void,
   ended: () => void,
-): void {
+): () => void {
   const chunks: Buffer[] = []
   let bytes = 0
   let status = 0
@@ -126,6 +126,10 @@ export function exchange(
       },
     },
   )
+  return () => {
+    settle()
+    abort()
+  }
 }
 
 function isYes(status: number): boolean {

@@ -6,6 +6,7 @@
 import { getCACertificates } from 'node:tls'
 import { Agent, Pool } from 'undici'
 import { type PlaceOwner, sharedPlaces } from '../domain/places.ts'
+import type { HeldExchange } from '../engine/connector.ts'
 import { type AddressRules, guardedLookup, judgeHost } from './address-guard.ts'
 import { exchange, type HttpRequest, type HttpWord, UNREACHABLE_IN_TIME } from './http-exchange.ts'
 import { createNameService, type NameService } from './name-service.ts'
@@ -33,8 +34,8 @@ export interface HttpHostsSettings {
   readonly certificates?: readonly string[]
 }
 
-/** An HTTP request, and for whom it is sent. */
-export type OwnedRequest = HttpRequest & { readonly owner: PlaceOwner }
+/** An HTTP request, for whom it is sent, and for which launch. */
+export type OwnedRequest = HttpRequest & { readonly owner: PlaceOwner; readonly launch: HeldExchange }
 
 /** The way out that all who speak HTTP to devices share. */
 export interface HttpHosts {
@@ -44,6 +45,13 @@ export interface HttpHosts {
   room(): (owner: PlaceOwner, url?: URL) => boolean
   /** Sends a request when its host has room, and tells what becomes of it; it is not sent where its owner has no share left. */
   send(request: OwnedRequest, tell: (word: HttpWord) => void): void
+  /** What has been open for longer than this and counts for its owner, the longest first. */
+  held(longerThanMs: number): HeldExchange[]
+  /**
+   * Gives the places of exchanges back, whose operations are over. They stay open for an answer that comes late, as many as there are
+   * exchanges; one ends before its time where its host or a later one needs its connection.
+   */
+  release(launches: readonly HeldExchange[]): void
   /** Takes no more, waits for what is under way at most `graceMs`; nothing is told after it. Idempotent. */
   stop(graceMs: number): Promise<void>
 }
@@ -55,8 +63,20 @@ interface Waiting {
   readonly since: number
 }
 
+/** An exchange that has begun. */
+interface Exchange {
+  readonly launch: HeldExchange
+  readonly since: number
+  readonly host: Host
+  /** gives its place back once, whether it was released or has ended */
+  readonly leave: () => void
+  abandon: () => void
+}
+
 interface Host {
   readonly origin: string
+  /** exchanges that count for nobody any more, the one released first in front */
+  readonly released: Set<Exchange>
   /** the organization of the request that was begun last: its name is looked up for it */
   asker: number
   open: number
@@ -97,13 +117,16 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
   })
   const hosts = new Map<string, Host>()
   const places = sharedPlaces(exchangesMax)
+  const exchanges = new Map<string, Exchange>()
+  /** of all hosts, the one released first in front */
+  const released = new Set<Exchange>()
   let open = 0
   let stopping = false
   let stopped = false
   let idle: (() => void) | undefined
 
   function forgetIdle(host: Host): void {
-    if (host.open > 0 || host.waiting.length > 0) return
+    if (host.open > 0 || host.waiting.length > 0 || host.released.size > 0) return
     clearTimeout(host.timer)
     hosts.delete(host.origin)
   }
@@ -155,10 +178,23 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
     open += 1
     host.open += 1
     host.asker = request.owner.organization
-    const ended = () => {
-      open -= 1
+    makeWay(host.released, host.open + host.released.size - exchangesPerHostMax)
+    const text = launchText(request.launch)
+    let counted = true
+    const leave = () => {
+      if (!counted) return
+      counted = false
       host.open -= 1
       places.leave(request.owner)
+    }
+    const begun: Exchange = { launch: request.launch, since: performance.now(), host, leave, abandon: () => {} }
+    exchanges.set(text, begun)
+    const ended = () => {
+      open -= 1
+      leave()
+      released.delete(begun)
+      host.released.delete(begun)
+      if (exchanges.get(text) === begun) exchanges.delete(text)
       proceed(host)
       host.stuck = false
       if (open === 0) idle?.()
@@ -166,7 +202,25 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
     const waited = performance.now() - since
     // Only a device that had its full time to accept the connection is known not to.
     const late: HttpWord = waited < sendMs / 10 ? UNREACHABLE_IN_TIME : { seen: 'notSent' }
-    exchange(agent, request, { sendMs: sendMs - waited, late, bodyMs, bodyBytesMax }, tell, ended)
+    begun.abandon = exchange(agent, request, { sendMs: sendMs - waited, late, bodyMs, bodyBytesMax }, tell, ended)
+  }
+
+  /** Ends so many of the exchanges that count for nobody any more. */
+  function makeWay(those: ReadonlySet<Exchange>, count: number): void {
+    for (const each of [...those].slice(0, Math.max(0, count))) each.abandon()
+  }
+
+  function release(launches: readonly HeldExchange[]): void {
+    for (const launch of launches) {
+      const begun = exchanges.get(launchText(launch))
+      if (begun === undefined || released.has(begun)) continue
+      begun.leave()
+      released.add(begun)
+      begun.host.released.add(begun)
+      proceed(begun.host)
+      begun.host.stuck = false
+    }
+    makeWay(released, released.size - exchangesMax)
   }
 
   return {
@@ -196,19 +250,35 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
       }
       const since = performance.now()
       const { origin } = request.url
-      const host = hosts.get(origin) ?? { origin, asker: 0, open: 0, waiting: [], stuck: false, timer: undefined }
+      const host = hosts.get(origin) ?? {
+        origin,
+        released: new Set(),
+        asker: 0,
+        open: 0,
+        waiting: [],
+        stuck: false,
+        timer: undefined,
+      }
       if (!hasRoom(host, 0) || !places.take(request.owner)) return queueMicrotask(() => tell({ seen: 'notSent' }))
       hosts.set(origin, host)
       host.waiting.push({ request, tell, since })
       proceed(host)
       watch(host)
     },
+    held(longerThanMs) {
+      const latest = performance.now() - longerThanMs
+      return [...exchanges.values()]
+        .filter(each => each.since <= latest && !released.has(each))
+        .map(({ launch }) => launch)
+    },
+    release,
     async stop(graceMs) {
       stopping = true
       for (const host of hosts.values()) {
         clearTimeout(host.timer)
         dropStale(host, Number.NEGATIVE_INFINITY)
       }
+      makeWay(released, released.size)
       if (open > 0) {
         const { promise, resolve } = Promise.withResolvers<void>()
         idle = resolve
@@ -222,3 +292,5 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
     },
   }
 }
+
+const launchText = ({ key, launchedAt }: HeldExchange) => `${key.job}/${key.partition}/${key.entity}@${launchedAt}`

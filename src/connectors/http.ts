@@ -32,6 +32,9 @@ export function httpConnector(hosts: HttpHosts, urlTemplate = DEVICE_URL_TEMPLAT
         hosts.send(pushOf(request, target.url), word => report(request, reportOf(word, request)))
       }
     },
+    // Also what connector functions send: the hosts are shared.
+    held: hosts.held,
+    release: hosts.release,
     stop: hosts.stop,
   }
 }
@@ -49,6 +52,7 @@ function pushOf(request: OperationRequest, url: URL): OwnedRequest {
     body: JSON.stringify(requestMessage(request)),
     exchangeMs: request.exchangeMs,
     owner: { organization, job: request.key.job },
+    launch: request,
   }
 }
 

@@ -40,6 +40,9 @@ export interface OperationRequest {
   readonly exchangeMs: number
 }
 
+/** An exchange that is held open for one launch of an operation. */
+export type HeldExchange = Pick<OperationRequest, 'key' | 'launchedAt'>
+
 /** A request as far as whether it can be sent depends on it. */
 export type Addressed = Pick<OperationRequest, 'key' | 'device'>
 
@@ -92,6 +95,10 @@ export interface Connector {
    */
   readonly room?: () => (request: Addressed) => boolean
   send(requests: readonly OperationRequest[], report: (request: OperationRequest, report: SendReport) => void): void
+  /** What it has held open for an answer for longer than this. Absent: nothing ever. */
+  readonly held?: (longerThanMs: number) => HeldExchange[]
+  /** Their operations are over: they count for nobody any more, and end where others need what they hold. An answer is reported still. */
+  readonly release?: (exchanges: readonly HeldExchange[]) => void
   /** takes no more, waits for what is under way at most `graceMs` */
   stop(graceMs: number): Promise<void>
 }

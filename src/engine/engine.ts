@@ -10,6 +10,7 @@ import type { Clock } from './clock.ts'
 import type { Connector } from './connector.ts'
 import { createCounterFolding } from './counter-folder.ts'
 import { createDeadlineKeeping } from './deadline-keeper.ts'
+import { createExchangeKeeping } from './exchange-keeper.ts'
 import { createHousekeeping } from './housekeeper.ts'
 import { createJobKeeping, createOverdueSpreading } from './job-keeper.ts'
 import { createJobSettling, type JobNotices, type JobSettling } from './job-settling.ts'
@@ -252,6 +253,7 @@ export function createEngine(parts: EngineParts): Engine {
     pollMs: TASK_POLL_MS,
   })
   add('operation-canceller', createOperationCancelling(database, settling, wake))
+  add('exchange-keeper', createExchangeKeeping(database, parts.connectors))
 
   const listening: (() => Promise<void>)[] = []
   return {

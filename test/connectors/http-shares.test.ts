@@ -93,4 +93,45 @@ describe('with more silent devices than there are exchanges', () => {
     await vi.waitUntil(() => made.capacity() === 30, { timeout: 45_000 })
     expect(hogs.filter(made.room!())).toHaveLength(10)
   })
+
+  test('the places of operations that are over come back at once, and a late answer is heard still', async () => {
+    const answers: (() => void)[] = []
+    const url = await httpDevice((_received, response) => answers.push(() => response.writeHead(201).end()))
+    const made = connector({ exchangesMax: 30 })
+    const reports = bookReports()
+    const hogs = Array.from({ length: 10 }, () => ofJob(1n, 1, url))
+    reports.send(made, hogs)
+    await vi.waitUntil(() => answers.length === 10, { timeout: 45_000 })
+    expect(hogs.filter(made.room!())).toHaveLength(0)
+    expect(made.held!(3_600_000)).toEqual([])
+    expect(made.held!(0)).toHaveLength(10)
+    made.release!(made.held!(0))
+    expect([made.capacity(), made.held!(0).length]).toEqual([30, 0])
+    expect(hogs.filter(made.room!())).toHaveLength(10)
+    for (const answer of answers) answer()
+    for (const hog of hogs) expect((await reports.until(2, hog)).map(({ seen }) => seen)).toEqual(['sent', 'answered'])
+    expect(made.capacity()).toBe(30)
+  })
+
+  test('what is open for operations that are over ends where its host has no connection left', async () => {
+    const [asked, closed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let silent = true
+    const url = await httpDevice((_received, response) => {
+      if (silent) {
+        silent = false
+        response.once('close', closed.resolve)
+        asked.resolve()
+      } else response.writeHead(201).end()
+    })
+    const made = connector({ exchangesPerHostMax: 1, waitMs: 45_000 })
+    const reports = bookReports()
+    const [over, next] = [ofJob(1n, 1, url), ofJob(2n, 1, url)]
+    reports.send(made, [over])
+    await asked.promise
+    reports.send(made, [next])
+    made.release!([over])
+    expect((await reports.until(2, next)).map(({ seen }) => seen)).toEqual(['sent', 'answered'])
+    await closed.promise
+    expect(reports.of(over)).toEqual([{ seen: 'sent' }])
+  })
 })

@@ -295,6 +295,32 @@ describe('what a device collects', () => {
     expect(await search({ eq: { 'subscription.collected.cellInfo': 'cell-9' } })).toBeGreaterThan(0)
   })
 
+  test('groups a summary', async () => {
+    for (const [device, value] of [
+      ['door-1', 'open'],
+      ['door-2', 'shut'],
+      ['door-3', 'open'],
+    ] as const) {
+      const key = await house.provision(device)
+      await house.south(device, key, 'collect/iot', { datastreams: [{ id: 'door', datapoints: [{ value }] }] })
+    }
+    const asked = { filter: { exists: { door: true } }, group: { parameters: [{ name: 'door' }] } }
+    const { status, body } = await house.call<{ summary: { summaryGroup: { door: { list: unknown } }[] } }>(
+      'POST',
+      '/north/v80/search/entities/summary',
+      asked,
+    )
+    expect(status).toBe(200)
+    expect(body.summary.summaryGroup[0]!.door).toMatchObject({ count: 3 })
+    expect(body.summary.summaryGroup[0]!.door.list).toHaveLength(2)
+    expect(body.summary.summaryGroup[0]!.door.list).toEqual(
+      expect.arrayContaining([
+        { name: 'open', count: 2 },
+        { name: 'shut', count: 1 },
+      ]),
+    )
+  })
+
   test('chooses the entities of a job', async () => {
     const key = await house.provision('cold')
     await house.south('cold', key, 'collect/iot', { datastreams: [{ id: 'celsius', datapoints: [{ value: -20 }] }] })

@@ -38,10 +38,37 @@ test('requests are counted by route and status, and no label holds what a client
   expect(text).not.toMatch(/of-a-tenant|such/)
 })
 
-test('what a device is refused is counted by reason', async () => {
-  expect(await metricValue('drover_device_refusals_total{reason="unauthorized"}')).toBe(0)
-  await house.south('nobody', 'a wrong key', 'operation/pending')
-  expect(await metricValue('drover_device_refusals_total{reason="unauthorized"}')).toBe(1)
+test('what a device is refused is counted by reason: 401 for a key that is not its own, 404 for an operation that is not', async () => {
+  const counted = () =>
+    Promise.all(
+      ['unauthorized', 'unknown-operation'].map(reason =>
+        metricValue(`drover_device_refusals_total{reason="${reason}"}`),
+      ),
+    )
+  expect(await counted()).toEqual([0, 0])
+  const [own, others] = [await house.provision('mine'), await house.provision('yours')]
+  const job = await house.start('mine')
+  const { operationId } = await house.until(job, ({ status }) => status === 'WAITING_FOR_CONNECTION')
+  await house.call('POST', '/north/v80/provision/organizations', { organization: { name: 'elsewhere' } })
+  const abroad = await house.call('POST', '/north/v80/provision/organizations/elsewhere/devices', {
+    provision: { device: { identifier: { _current: { value: 'abroad' } } } },
+  })
+  expect(abroad.status).toBe(201)
+
+  const answer = (device: string, key: string) =>
+    house.south(device, key, 'operation/response', response(operationId, { resultCode: 'SUCCESSFUL' }))
+  const refusals = [
+    await answer('mine', 'a wrong key'),
+    await answer('mine', others),
+    await answer('nobody', own),
+    await answer('abroad', own),
+    await answer('mine', abroad.headers.get('x-apikey')!),
+    await answer('yours', others),
+    await answer('abroad', abroad.headers.get('x-apikey')!),
+  ]
+  expect(refusals.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 404, 404])
+  expect(await counted()).toEqual([5, 2])
+  expect(await house.operationOf(job)).toMatchObject({ status: 'WAITING_FOR_CONNECTION' })
 })
 
 test('an answer is counted as an event and in a batch, a connection as a device, a run of a loop as done', async () => {
