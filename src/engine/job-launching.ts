@@ -23,7 +23,7 @@ export function storedWindow(json: unknown): Window | undefined {
 }
 
 /** What the domain needs of a job to say which of its places are reached. */
-export function launchingOf(job: Omit<LaunchingJob, 'job' | 'organization'>): Launching {
+export function launchingOf(job: Omit<LaunchingJob, 'job' | 'organization' | 'inLine'>): Launching {
   const { places, spreadMs, launchAt, overdueFrom, overduePlaces, overdueAt, overdueMs } = job
   return {
     places,

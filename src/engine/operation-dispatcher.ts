@@ -3,7 +3,7 @@
  * senders after the commit; what there is no room for stays ready. Refuses to know why a place is reached, and never launches more
  * than can be sent now.
  */
-import { shareSlots } from '../domain/fairness.ts'
+import { goRound, type Round, shareSlots } from '../domain/fairness.ts'
 import { FIRST_PLACE, type Launching, nextReachAt, reachedRanges } from '../domain/launching.ts'
 import {
   type Claimed,
@@ -50,8 +50,8 @@ export function createOperationDispatch(parts: DispatcherParts): (now: Date) => 
   /** how far jobs were claimed, in each partition or in all at once */
   const lows = new Map<number | null, Map<bigint, number>>()
   let lowsForgottenAt = 0
-  // Where the round over many jobs has got to, and when the jobs seen in it reach more places.
-  let after = 0n
+  // Where the round over many jobs has got to, empty at its beginning, and when the jobs seen in it reach more places.
+  let round: Round = new Map()
   let nextAt: number | null = null
   let turns = 0
   const limits = claimLimits()
@@ -106,7 +106,7 @@ export function createOperationDispatch(parts: DispatcherParts): (now: Date) => 
   async function claimOf(partition: number | null, slots: number, most: TurnAt['most'], now: Date): Promise<Turn> {
     const known = lowsOf(partition)
     const claim = await database.transaction(
-      tx => claimTurn(tx, parts, { after, slots, turns, lows: known, partition, most }, now),
+      tx => claimTurn(tx, parts, { round, slots, turns, lows: known, partition, most }, now),
       { byKey: true },
     )
     parts.memory.note(claim.applied)
@@ -132,10 +132,9 @@ export function createOperationDispatch(parts: DispatcherParts): (now: Date) => 
     const ended = claim.whole ? [...claim.wished].filter(job => !claim.claimedOf.has(job)) : []
     const wentBack = ended.filter(goBack).length > 0
     if (claim.launched > 0) parts.onCommit()
-    const roundEnded = claim.jobs < JOBS_PER_TURN
-    nextAt = after === 0n ? claim.nextAt : earlier(nextAt, claim.nextAt)
-    after = roundEnded ? 0n : claim.last
-    if (claim.launched > 0 || wentBack || !roundEnded) return now
+    nextAt = round.size === 0 ? claim.nextAt : earlier(nextAt, claim.nextAt)
+    round = goRound(round, claim.jobs, JOBS_PER_TURN)
+    if (claim.launched > 0 || wentBack || round.size > 0) return now
     const lookAt = earlier(nextAt, limits.holdsAny() ? now.getTime() + PAUSE_MS : null)
     return lookAt === null ? null : new Date(lookAt)
   }
@@ -158,9 +157,8 @@ interface Turn extends Launched {
   readonly wished: readonly bigint[]
   /** of those claimed, what was not put back */
   readonly launched: number
-  /** jobs looked at, and the last of them */
-  readonly jobs: number
-  readonly last: bigint
+  /** looked at */
+  readonly jobs: readonly LaunchingJob[]
   readonly nextAt: number | null
 }
 
@@ -172,7 +170,7 @@ interface Walk extends Omit<Turn, 'wished'> {
 }
 
 interface TurnAt {
-  readonly after: bigint
+  readonly round: Round
   readonly slots: number
   readonly turns: number
   readonly lows: ReadonlyMap<bigint, number>
@@ -185,7 +183,7 @@ async function claimTurn(tx: Transaction, parts: DispatcherParts, at: TurnAt, as
   await enterLaunchGate(tx)
   // The gate may have been waited for, and a window or the stop of a job have come meanwhile.
   const now = new Date(Math.max(asked.getTime(), parts.clock.now().getTime()))
-  const jobs = await launchingJobs(tx, at.after, JOBS_PER_TURN, now)
+  const jobs = await launchingJobs(tx, at.round, JOBS_PER_TURN, now)
   const launchings = new Map(jobs.map(job => [job.job, launchingOf(job)]))
   const wishes = wishesOf(jobs, launchings, at, parts.sender.room(), now)
   const claimed = await claimShares(tx, wishes, at)
@@ -195,8 +193,7 @@ async function claimTurn(tx: Transaction, parts: DispatcherParts, at: TurnAt, as
     claimed: claimed.length,
     claimedOf,
     wished: wishes.filter(({ quota }) => quota > 0).map(({ job }) => job),
-    jobs: jobs.length,
-    last: jobs.at(-1)?.job ?? 0n,
+    jobs,
     nextAt: nextAts.reduce(earlier, null),
   }
   if (claimed.length === 0) {

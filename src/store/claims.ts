@@ -2,6 +2,7 @@
  * What is ready to be launched, by job and place, and the claiming of it. The gate lock orders every claim against whatever
  * closes a job. Refuses to know which places are reached.
  */
+import type { Round } from '../domain/fairness.ts'
 import type { OperationKey } from '../domain/identity.ts'
 import type { JobStatus } from '../domain/job.ts'
 import type { Queryable } from './database.ts'
@@ -46,22 +47,49 @@ export interface LaunchingJob {
   overduePlaces: number
   overdueAt: Date | null
   overdueMs: number
+  /** how many such jobs of the organization stood in line for this page, counted up to its size */
+  inLine: number
 }
 
-const launching = statement<LaunchingJob, [bigint, number, Date]>(
+/** Organizations are found one after the other, each by one look at an index, and of each only as many jobs as a page holds. */
+const launching = statement<LaunchingJob, [number[], bigint[], boolean[], number, Date]>(
   'claims_launching_jobs',
-  `select job, organization, places, spread_ms::float8 as "spreadMs", launch_at as "launchAt",
-          request -> 'schedule' -> 'window' as window, overdue_from as "overdueFrom", overdue_places as "overduePlaces",
-          overdue_at as "overdueAt", overdue_ms::float8 as "overdueMs"
-     from job j
-    where status = 'IN_PROGRESS' and (stop_at is null or stop_at > $3) and job > $1
-      and exists (select from operation_ready r where r.job = j.job)
-    order by job limit $2`,
+  `with recursive organizations as (
+     (select organization from job where status = 'IN_PROGRESS' order by organization limit 1)
+     union all
+     select (select j.organization from job j where j.status = 'IN_PROGRESS' and j.organization > o.organization
+              order by j.organization limit 1)
+       from organizations o where o.organization is not null
+   )
+   select line.job, line.organization, line.places, line.spread_ms::float8 as "spreadMs", line.launch_at as "launchAt",
+          line.request -> 'schedule' -> 'window' as window, line.overdue_from as "overdueFrom",
+          line.overdue_places as "overduePlaces", line.overdue_at as "overdueAt", line.overdue_ms::float8 as "overdueMs",
+          line.in_line::int as "inLine"
+     from organizations o
+     left join unnest($1::int[], $2::bigint[], $3::boolean[]) as gone(organization, after, through)
+       on gone.organization = o.organization
+    cross join lateral (
+      select next.*, row_number() over (order by next.job) as seat, count(*) over () as in_line
+        from (select j.* from job j
+               where j.organization = o.organization and j.status = 'IN_PROGRESS' and (j.stop_at is null or j.stop_at > $5)
+                 and j.job > coalesce(gone.after, 0) and exists (select from operation_ready r where r.job = j.job)
+               order by j.job limit $4) next) line
+    order by line.seat, coalesce(gone.through, false), line.job limit $4`,
 )
 
-/** Jobs in progress that have not come to their stop and have something ready, after a job number, in job order. */
-export function launchingJobs(db: Queryable, after: bigint, limit: number, now: Date): Promise<LaunchingJob[]> {
-  return db.run(launching, [after, limit, now])
+/**
+ * Jobs in progress that have not come to their stop and have something ready: the first of each organization, then the second of each, in
+ * job order, from where a round has got to; of more organizations than there is room for, those first that were not gone through.
+ */
+export function launchingJobs(db: Queryable, round: Round, limit: number, now: Date): Promise<LaunchingJob[]> {
+  const gone = [...round.values()]
+  return db.run(launching, [
+    [...round.keys()],
+    gone.map(({ after }) => after),
+    gone.map(({ through }) => through),
+    limit,
+    now,
+  ])
 }
 
 /** What may be claimed of a job: at most `quota` over its lanes, of which there are at most three, in their order. */

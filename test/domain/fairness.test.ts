@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Contender, shareSlots } from '../../src/domain/fairness.ts'
+import { type Contender, goRound, type InLine, type Round, shareSlots } from '../../src/domain/fairness.ts'
 
 const contenders = fc
   .array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 30 })
@@ -56,4 +56,42 @@ test('an organization with one job gets as much as one with many', () => {
 
 test('nobody wants anything: nothing is shared', () => {
   expect(shareSlots(10, [], 3)).toEqual([])
+})
+
+/** The page that the store answers: the next of each organization, then the second of each, those not gone through first. */
+function pageOf(all: readonly Contender[], round: Round, size: number): InLine[] {
+  const lines = [...Map.groupBy(all, each => each.organization)].flatMap(([organization, jobs]) => {
+    const { after = 0n, through = false } = round.get(organization) ?? {}
+    const line = jobs.filter(({ job }) => job > after).slice(0, size)
+    return line.map((each, seat) => ({ ...each, seat, through, inLine: line.length }))
+  })
+  return lines
+    .sort((a, b) => a.seat - b.seat || Number(a.through) - Number(b.through) || Number(a.job - b.job))
+    .slice(0, size)
+}
+
+test('a round goes over every job, ends, and has every organization on each page where there is room for all', () => {
+  fc.assert(
+    fc.property(contenders, fc.integer({ min: 1, max: 8 }), (some, size) => {
+      const all = some.map(each => ({ ...each, job: each.job + 1n }))
+      const organizations = new Set(all.map(({ organization }) => organization))
+      const seen = new Set<bigint>()
+      let round: Round = new Map()
+      let pages = 0
+      do {
+        const page = pageOf(all, round, size)
+        for (const { job } of page) seen.add(job)
+        if (organizations.size <= size && page.length === size) {
+          const through = (organization: number) =>
+            pageOf(all, round, Number.POSITIVE_INFINITY).every(each => each.organization !== organization)
+          for (const each of organizations)
+            expect(through(each) || page.some(({ organization }) => organization === each)).toBe(true)
+        }
+        round = goRound(round, page, size)
+        pages += 1
+      } while (round.size > 0)
+      expect(seen.size).toBe(all.length)
+      expect(pages).toBeLessThanOrEqual(2 * all.length + 2)
+    }),
+  )
 })

@@ -5,6 +5,9 @@ import { createTestDatabase } from '../database.ts'
 import { ids, silent } from './scenario.ts'
 import { createWorkbench, EPOCH, jobRequest } from './workbench.ts'
 
+/** More than are looked at in a turn. */
+const MANY = 600
+
 /** A bench whose dispatcher is run turn by turn; answers the jobs that each turn sent for. */
 async function dispatching(capacity: number) {
   const { database, close } = await createTestDatabase()
@@ -59,27 +62,61 @@ test('no more is claimed than can be sent, also where a job has retries, overdue
   await close()
 })
 
-test('organizations share before their jobs do', async () => {
-  const { bench, database, create, turn, close } = await dispatching(100)
-  for (let i = 0; i < 9; i += 1) await create(`many-${i}`, 100)
-
+/** A job of another organization, on devices of its own. */
+async function jobOfAnother({ bench, database }: Awaited<ReturnType<typeof dispatching>>, count: number) {
   const [other] = await database.query<{ organization: number }>(sql`
     insert into organization (name, created_at) values ('other', ${EPOCH}) returning organization`)
   const { organization } = other!
   await database.query(sql`
     insert into operation_type (organization, name, applicable_to, created_at)
     values (${organization}, 'REBOOT_EQUIPMENT', '{entity.device}', ${EPOCH})`)
-  const devices = ids('theirs', 100)
+  const devices = ids('theirs', count)
   await database.query(sql`
     insert into entity (partition, entity, organization, identifier, resource_type, document, flow, created_at, updated_at)
     select i.partition, i.entity, ${organization}, i.identifier, 'entity.device', '{}', 'http', ${EPOCH}, ${EPOCH}
       from unnest(${devices.map(id => partitionOf(organization, id))}::smallint[],
                   ${devices.map(() => bench.nextNumber())}::bigint[], ${devices}::text[])
         as i(partition, entity, identifier)`)
-  const theirs = await bench.jobs.create(
-    { ...bench.caller, organization },
-    jobRequest({ target: { append: { entities: devices } } }),
-  )
-  expect((await turn()).get(theirs.job)).toBe(50)
-  await close()
+  const request = jobRequest({ target: { append: { entities: devices } } })
+  return (await bench.jobs.create({ ...bench.caller, organization }, request)).job
+}
+
+test('organizations share before their jobs do', async () => {
+  const at = await dispatching(100)
+  for (let i = 0; i < 9; i += 1) await at.create(`many-${i}`, 100)
+  const theirs = await jobOfAnother(at, 100)
+  expect((await at.turn()).get(theirs)).toBe(50)
+  await at.close()
+})
+
+test('an organization with more jobs than a turn looks at leaves another its half of every turn, and each of its jobs has its turn', async () => {
+  const at = await dispatching(100)
+  const first = await at.create('pattern', 1)
+  const devices = ids('of-many', MANY)
+  await at.bench.provision(devices)
+  // The same job over and over, each on a device of its own: made one by one they would take a minute.
+  await at.database.query(sql`
+    with made as (
+      insert into job select (jsonb_populate_record(j, jsonb_build_object('job', j.job - n))).*
+        from job j cross join generate_series(1, ${MANY}::int) n where j.job = ${first}
+      returning job
+    ), counted as (
+      insert into job_counter_delta (job, scheduled) select job, 1 from made
+    ), operations as (
+      insert into operation (job, partition, entity)
+      select ${first}::bigint - row_number() over (order by e.entity), e.partition, e.entity
+        from entity e where e.identifier = any(${devices}::text[])
+      returning job, partition, entity
+    )
+    insert into operation_ready (job, place, partition, entity) select job, 1, partition, entity from operations`)
+  await at.database.query(sql`update job set places = 2 where job < ${first}`)
+  const theirs = await jobOfAnother(at, 5_000)
+  const sent = new Set<bigint>()
+  for (let turns = 0; sent.size < MANY + 2 && turns < 3 * (MANY / 50); turns += 1) {
+    const counts = await at.turn()
+    for (const job of counts.keys()) sent.add(job)
+    expect(counts.get(theirs)).toBeGreaterThanOrEqual(50)
+  }
+  expect(sent.size).toBe(MANY + 2)
+  await at.close()
 })
