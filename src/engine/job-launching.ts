@@ -5,6 +5,7 @@ import type { Launching } from '../domain/launching.ts'
 import { parseWindow, type Window } from '../domain/window.ts'
 import { enterLaunchGate, type GatedJobRow, type LaunchingJob, readGatedJobs } from '../store/claims.ts'
 import type { Transaction } from '../store/database.ts'
+import type { Clock } from './clock.ts'
 
 const WINDOWS_REMEMBERED = 1_000
 const windows = new Map<string, Window>()
@@ -42,13 +43,17 @@ export function gatedJobOf({ status, startAt, stopAt, unresolved, window }: Omit
   return { status, startAt: start, stopAt: stop, unresolved, window: storedWindow(window) }
 }
 
-/** The jobs of these operations whose gates are all open, which holds until the transaction ends. */
+/**
+ * The jobs of these operations whose gates are all open, which holds until the transaction ends. Judged when the gate lock was got: it
+ * may have been waited for, and the end of a window or the stop of a job have come meanwhile.
+ */
 export async function openJobsAmong(
   tx: Transaction,
   operations: readonly Pick<OperationKey, 'job'>[],
-  now: Date,
+  clock: Pick<Clock, 'now'>,
 ): Promise<ReadonlySet<bigint>> {
   const numbers = [...new Set(operations.map(({ job }) => job))]
   const [, jobs] = await Promise.all([enterLaunchGate(tx), readGatedJobs(tx, numbers)])
-  return new Set(jobs.filter(job => jobGates(gatedJobOf(job), now.getTime()).length === 0).map(({ job }) => job))
+  const now = clock.now().getTime()
+  return new Set(jobs.filter(job => jobGates(gatedJobOf(job), now).length === 0).map(({ job }) => job))
 }

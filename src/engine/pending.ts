@@ -80,7 +80,7 @@ export function createPending(parts: PendingParts): Pending {
   async function handOutTo(devices: readonly DeviceNumbers[], now: Date): Promise<Map<bigint, OperationRequest>> {
     for (const [key, until] of inVain) if (until <= now.getTime()) inVain.delete(key)
     const { requests, applied, silent } = await database.transaction(
-      tx => handOut(tx, devices, now, { redeliveryMs, inVain }),
+      tx => handOut(tx, devices, clock, { redeliveryMs, inVain }),
       { byKey: true },
     )
     memory.note(applied)
@@ -154,13 +154,13 @@ interface HandedOut {
 async function handOut(
   tx: Transaction,
   devices: readonly DeviceNumbers[],
-  now: Date,
+  clock: Pick<Clock, 'now'>,
   { redeliveryMs, inVain }: { redeliveryMs: number; inVain: ReadonlyMap<string, unknown> },
 ): Promise<HandedOut> {
   const operations = await liveOperationsOf(tx, devices)
   const silentForMs = (key: OperationKey) => (inVain.has(keyText(key)) ? 0 : redeliveryMs)
   const isSilent = (operation: DeviceOperation) =>
-    !redeliveryPause(operation.heardAt?.getTime() ?? null, silentForMs(operation), now.getTime())
+    !redeliveryPause(operation.heardAt?.getTime() ?? null, silentForMs(operation), clock.now().getTime())
   const gone = await goneFromMqtt(tx, operations)
   const candidates = operations
     .filter(
@@ -172,7 +172,8 @@ async function handOut(
     .sort(inOrderOfOffer)
   const silent = new Map<string, number>()
   if (candidates.length === 0) return { requests: new Map(), applied: { written: [], ended: [] }, silent }
-  const open = await openJobsAmong(tx, candidates, now)
+  const open = await openJobsAmong(tx, candidates, clock)
+  const now = clock.now()
   const chosen = new Map<bigint, DeviceOperation>()
   for (const candidate of candidates) {
     if (open.has(candidate.job) && !chosen.has(candidate.device)) chosen.set(candidate.device, candidate)

@@ -75,7 +75,7 @@ export function createPresence(parts: {
     const operations = (await liveOperationsOf(database, devices)).filter(each => awaitsConnect(each, stayed))
     if (operations.length === 0) return
     const work = async (tx: Transaction) => {
-      const open = await openJobsAmong(tx, operations, clock.now())
+      const open = await openJobsAmong(tx, operations, clock)
       const happenings = operations.flatMap((key): Happening[] => {
         if (key.status !== 'WAITING_FOR_CONNECTION') return [{ key, seen: 'reconnected' }]
         // Behind a closed gate it waits on; whatever opens the gate looks for the device.

@@ -1,5 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { parseOperationId } from '../../src/domain/identity.ts'
+import { holdLaunchGate } from '../../src/store/claims.ts'
+import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
 import { deviceOf, MINUTE, operationOf, SECOND, say, summaryOfJob } from './scenario.ts'
 import { createWorkbench, EPOCH, jobRequest } from './workbench.ts'
@@ -48,6 +50,25 @@ test('an operation of a device that asks waits for it, and is in progress once i
   expect(await operationOf(bench, job, device)).toMatchObject({ status: 'IN_PROGRESS' })
   expect(await say(bench, job, device, { resultCode: 'SUCCESSFUL' })).toBe('taken')
   expect(await ask(device)).toBeUndefined()
+})
+
+test('a hand-out that waits behind a pause is judged when that is over: a job whose stop has come meanwhile hands out nothing', async () => {
+  const device = await newDevice()
+  const job = await jobOn(device, 'STOPPING')
+  const stopAt = new Date(bench.clock.now().getTime() + MINUTE)
+  await database.query(sql`update job set stop_at = ${stopAt} where job = ${job}`)
+  const waiting = sql`select from pg_locks where locktype = 'advisory' and not granted
+                         and database = (select oid from pg_database where datname = current_database())`
+  const asked = await database.transaction(async tx => {
+    await holdLaunchGate(tx)
+    // However slow the machine is, the pause holds until the other stands behind it.
+    await tx.query(sql`set local idle_in_transaction_session_timeout = 0`)
+    const asking = ask(device)
+    await vi.waitFor(async () => expect(await tx.query(waiting)).toHaveLength(1), { timeout: 45_000, interval: 10 })
+    await bench.clock.advanceTo(stopAt)
+    return { asking }
+  })
+  expect(await asked.asking).toBeUndefined()
 })
 
 test('work never handed out comes first, oldest first; what was handed out comes again only after 30 s of silence', async () => {
