@@ -129,8 +129,19 @@ describe.skipIf(!hasBrowser)('every view', () => {
       const page = await at.visit(address)
       await seen(page, { name: '', address: () => address, shows: 'Word' })
       expect(await firstLoad(page)).toBeLessThan(FIRST_LOAD_MAX)
+      const { promise: filledIn, resolve: release } = Promise.withResolvers<void>()
+      await page.route('**/console/assets/*.js', async route => {
+        await filledIn
+        await route.continue()
+      })
+      const asked = page.waitForRequest('**/console/assets/*.js')
       await page.getByLabel('Word').fill('b')
+      await asked
+      await expect.poll(() => page.getByLabel('Word').inputValue()).toBe('b')
+      release()
       await page.getByText('does not match the pattern ^a+$').first().waitFor()
+      await page.getByLabel('Word').fill('aa')
+      await page.getByText('does not match the pattern ^a+$').first().waitFor({ state: 'detached' })
     }
   })
 

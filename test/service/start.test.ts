@@ -84,7 +84,7 @@ describe('a service on an empty folder', async () => {
     'refuses a second start on its folder with a word that says who holds it, and goes on',
     async () => {
       const { code, stdout, stderr } = await launchService(folder).ended
-      expect(code).toBe(1)
+      expect(code).toBe(4)
       expect(stderr).toContain(`The data folder ${folder} is held by process ${service.pid}`)
       expect(stdout).toBe('')
       expect((await client.call('GET', '/health/ready')).status).toBe(200)

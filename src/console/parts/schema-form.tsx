@@ -1,11 +1,10 @@
 /** A form drawn from a JSON Schema. What is filled in is judged as it is typed; a schema that gives no form says why, and breaks nothing. */
 import './schema-form.css'
 import type { OutputUnit } from '@cfworker/json-schema'
-import type FormOfLibrary from '@rjsf/core'
 import withTheme from '@rjsf/core/lib/withTheme.js'
 import type { ErrorSchema, RJSFSchema, RJSFValidationError, UiSchema, ValidatorType } from '@rjsf/utils'
-import { createErrorHandler, toErrorSchema, unwrapErrorHandler, validationDataMerge } from '@rjsf/utils'
-import { useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
+import { toErrorSchema } from '@rjsf/utils'
+import { useEffect, useEffectEvent, useMemo, useState } from 'react'
 import { Bounded } from './bounded.tsx'
 import { FORM_TEMPLATES } from './form-templates.tsx'
 import { FORM_WIDGETS } from './form-widgets.tsx'
@@ -25,14 +24,8 @@ function errorOf({ error, instanceLocation, keyword }: OutputUnit): RJSFValidati
 }
 
 const validator: ValidatorType<Data> = {
-  validateFormData(data, schema, customValidate, transformErrors, uiSchema) {
-    const found = judge(schema as ParameterSchema, data ?? {}).map(errorOf)
-    const errors = transformErrors ? transformErrors(found, uiSchema) : found
-    const told = { errors, errorSchema: toErrorSchema<Data>(errors) as ErrorSchema<Data> }
-    if (!customValidate) return told
-    const own = customValidate(data, createErrorHandler<Data>(data ?? {}), uiSchema)
-    return validationDataMerge(told, unwrapErrorHandler(own))
-  },
+  // The form is told what does not fit, and judges nothing but which of several schemas is meant.
+  validateFormData: () => ({ errors: [], errorSchema: {} }),
   isValid(schema, data, root) {
     try {
       return judge(schema as ParameterSchema, data, root as ParameterSchema).length === 0
@@ -69,57 +62,60 @@ function NoForm({ why }: { readonly why: string }) {
 }
 
 export default function SchemaForm({ schema, data, onChange, onJudged, isStored = false }: Props) {
-  const [judged, setJudged] = useState<ParameterSchema | null>(null)
+  // Another object once the engine of patterns has come: what was let through without it is judged anew.
+  const [judged, setJudged] = useState<{ readonly by: ParameterSchema } | null>(null)
   const [failed, setFailed] = useState('')
   const [isWanted, setWanted] = useState(false)
-  const isChanged = useRef(false)
-  const form = useRef<FormOfLibrary<Data>>(null)
-  const judgeAgain = useEffectEvent(() => {
-    setJudged(schema)
-    // What was let through while the engine was on its way; who has changed nothing is not told what is missing.
-    if (isChanged.current && form.current) onJudged?.(form.current.validateForm())
-  })
+  const [isChanged, setChanged] = useState(false)
   const waits = isStored && !isWanted
   useEffect(() => {
-    if (waits) setJudged(schema)
-    else if (!lacksEngine(schema)) judgeAgain()
-    if (waits || !lacksEngine(schema)) return
+    const lacks = lacksEngine(schema)
+    if (waits || !lacks) {
+      setJudged({ by: schema })
+      return
+    }
     let isShown = true
     loadEngine().then(
-      () => isShown && judgeAgain(),
+      () => isShown && setJudged({ by: schema }),
       error => isShown && setFailed(wordsOf(error)),
     )
     return () => {
       isShown = false
     }
   }, [schema, waits])
-  const fault = useMemo(() => (judged ? faultOf(judged) : ''), [judged])
+  const fault = useMemo(() => (judged ? faultOf(judged.by) : ''), [judged])
   const shown = useMemo(() => {
-    const { title: _, ...rest } = judged ?? {}
+    const { title: _, ...rest } = judged?.by ?? {}
     return rest as RJSFSchema
   }, [judged])
+  // Who has changed nothing is not told what is missing.
+  const errors = useMemo(
+    () => (judged && fault === '' && isChanged ? judge(judged.by, data).map(errorOf) : []),
+    [judged, fault, isChanged, data],
+  )
+  const atFields = useMemo(() => toErrorSchema<Data>(errors) as ErrorSchema<Data>, [errors])
+  const tell = useEffectEvent((fits: boolean) => onJudged?.(fits))
+  useEffect(() => {
+    if (isChanged) tell(errors.length === 0)
+  }, [isChanged, errors])
   if (fault !== '' || failed !== '') return <NoForm why={fault || failed} />
   if (!judged) return <Loading what="the form" />
   return (
     <Bounded otherwise={error => <NoForm why={String(error)} />}>
       <Form
-        ref={form}
         className="schema-form"
         schema={shown}
         formData={data}
         uiSchema={BARE}
         validator={validator}
-        liveValidate
+        extraErrors={atFields}
         showErrorList={false}
         tagName="div"
         onFocus={() => setWanted(true)}
-        // What does not fit stands at its field.
-        onError={() => {}}
-        onChange={({ formData, errors }) => {
-          isChanged.current = true
+        onChange={({ formData }) => {
+          setChanged(true)
           setWanted(true)
           onChange(formData ?? {})
-          onJudged?.(errors.length === 0)
         }}
       />
     </Bounded>
