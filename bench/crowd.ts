@@ -3,7 +3,7 @@
  * service and the simulator, each a process of its own; pull devices all have their call held at the same time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Child } from '../src/cli/child.ts'
+import type { Child } from '../src/cli/processes/child.ts'
 import { bringUp } from './devices.ts'
 import { type Figures, type Measurement, quantile } from './figures.ts'
 import { type BenchService, processorSeconds, residentMb, startService } from './processes.ts'

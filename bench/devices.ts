@@ -5,7 +5,7 @@
 
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Child, startChild } from '../src/cli/child.ts'
+import { type Child, startChild } from '../src/cli/processes/child.ts'
 import type { Flow } from '../src/simulator/options.ts'
 import type { Figures, Measurement } from './figures.ts'
 import { onDatabaseOf } from './million-entities.ts'

@@ -4,7 +4,7 @@
  */
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Child, startChild } from '../src/cli/child.ts'
+import { type Child, startChild } from '../src/cli/processes/child.ts'
 import type { Database } from '../src/store/database.ts'
 import { sql } from '../src/store/statement.ts'
 import { benchEngine, provisionBench } from './bench-engine.ts'

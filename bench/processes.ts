@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { type Child, startChild } from '../src/cli/child.ts'
+import { type Child, startChild } from '../src/cli/processes/child.ts'
 import { type Client, createClient } from '../src/contract/client/client.ts'
 import { type BenchPostgres, startPostgres } from './postgres.ts'
 

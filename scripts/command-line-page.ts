@@ -1,8 +1,8 @@
 /** The reference of the command line, printed from the tree of commands. */
 import { Readable, Writable } from 'node:stream'
 import type { Command, Option } from 'commander'
-import { examplesOf } from '../src/cli/command.ts'
-import { EXIT, EXIT_MEANINGS, type ExitName } from '../src/cli/exit-codes.ts'
+import { examplesOf } from '../src/cli/frame/command.ts'
+import { EXIT, EXIT_MEANINGS, type ExitName } from '../src/cli/frame/exit-codes.ts'
 import { createProgram } from '../src/cli/program.ts'
 
 const OPENING = `# Command line

@@ -33,7 +33,7 @@ try {
 } catch (error) {
   const [{ operatorFailure }, { EXIT }] = await Promise.all([
     import('./operator-failure.ts'),
-    import('./cli/exit-codes.ts'),
+    import('./cli/frame/exit-codes.ts'),
   ])
   const { kind, told } = operatorFailure(error)
   const words = told instanceof Error ? told.message : String(told)

@@ -2,7 +2,7 @@
  * How what an operator starts on a database fails: `drover serve`, `backup`, `restore` and `prune`. One place says which kind of failure it
  * is, so that the exit code is that of any other command.
  */
-import { CommandFailed, type ExitName, exitOf } from './cli/exit-codes.ts'
+import { CommandFailed, type ExitName, exitOf } from './cli/frame/exit-codes.ts'
 import { ConfigError } from './config/config.ts'
 import { BrokenBackup } from './store/backup-format.ts'
 import { Unfit } from './store/unfit.ts'

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
+import { processSurroundings } from './frame/surroundings.ts'
 /** The entry of the command line: this process's streams, and its exit code. */
 import { runCommandLine } from './program.ts'
-import { processSurroundings } from './surroundings.ts'
 
 // A reader that has seen enough, such as `head`, is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,11 +1,12 @@
 /** The reference of the command line, and what the tree of commands must have. */
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { commandLinePage } from '../../scripts/command-line-page.ts'
-import { examplesOf } from '../../src/cli/command.ts'
+import { examplesOf } from '../../src/cli/frame/command.ts'
+import { processSurroundings } from '../../src/cli/frame/surroundings.ts'
 import { createProgram, forAll } from '../../src/cli/program.ts'
-import { processSurroundings } from '../../src/cli/surroundings.ts'
 import { openCommandLine } from './command-line.ts'
 
 const page = path.join(import.meta.dirname, '..', '..', 'docs', 'reference', 'command-line.md')
@@ -20,6 +21,16 @@ forAll(createProgram(processSurroundings()), command => {
 
 test('the reference of the command line is what the tree of commands prints', async () => {
   await expect(commandLinePage()).toMatchFileSnapshot(page)
+})
+
+test('what follows `drover` lives in the file of that name', () => {
+  const folder = path.join(import.meta.dirname, '../../src/cli/commands')
+  const words = [...new Set(leaves.map(({ path: [word] }) => word!))]
+  const homeless = words.filter(
+    word => !existsSync(path.join(folder, `${word}.ts`)) && !existsSync(path.join(folder, word, `${word}.ts`)),
+  )
+  expect(homeless).toEqual([])
+  expect(words.length).toBeGreaterThan(15)
 })
 
 describe('every command', () => {

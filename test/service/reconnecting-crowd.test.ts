@@ -4,7 +4,7 @@
  */
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { startChild } from '../../src/cli/child.ts'
+import { startChild } from '../../src/cli/processes/child.ts'
 import type { VerifyView } from '../../src/contract/verify.ts'
 import { provisioningOf } from '../../src/simulator/devices.ts'
 import type { FleetCounters } from '../../src/simulator/ledger.ts'

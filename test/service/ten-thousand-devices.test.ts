@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { type Child, startChild } from '../../src/cli/child.ts'
+import { type Child, startChild } from '../../src/cli/processes/child.ts'
 import { provisioningOf } from '../../src/simulator/devices.ts'
 import { openHouse } from './house.ts'
 import { countersOf, createJob, readJob } from './jobs.ts'
