@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { processSurroundings } from './frame/surroundings.ts'
 /** The entry of the command line: this process's streams, and its exit code. */
+import { processSurroundings } from './frame/surroundings.ts'
 import { runCommandLine } from './program.ts'
 
 // A reader that has seen enough, such as `head`, is no failure.
