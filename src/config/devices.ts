@@ -2,7 +2,7 @@
 
 import { isRefusable } from '../connectors/address-guard.ts'
 import { row } from './row.ts'
-import { deviceUrlTemplate, listOf, longestMs, nameServer, type Parser, wholeNumber } from './values.ts'
+import { deviceUrlTemplate, listOf, longestMs, nameServer, type Parser, text, wholeNumber } from './values.ts'
 
 const hostOrNetwork: Parser<string> = value => {
   if (!isRefusable(value)) {
@@ -35,6 +35,12 @@ export const deviceVariables = {
     null,
     listOf(hostOrNetwork),
     'Hosts and networks (`10.0.0.0/8`), separated by commas, at which no device is called.',
+  ),
+  httpsCaFile: row(
+    'DROVER_HTTPS_CA_FILE',
+    null,
+    text,
+    'Certificates (PEM) of who signs those of devices and callbacks over HTTPS, trusted beside those of the system.',
   ),
   nameServers: row(
     'DROVER_NAME_SERVERS',

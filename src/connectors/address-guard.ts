@@ -27,6 +27,8 @@ const LOOPBACK = ['127.0.0.0/8', '::1']
 const LINK_LOCAL = ['169.254.0.0/16', 'fe80::/10']
 /** Where clouds answer a guest's questions about itself, beside link-local: AWS over IPv6, Alibaba, Oracle. */
 const METADATA = ['fd00:ec2::254', '100.100.100.200', '192.0.0.192']
+/** What an operator allows at once who allows the one. */
+export const LINK_LOCAL_AND_METADATA: readonly string[] = [...LINK_LOCAL, ...METADATA]
 const NOT_A_HOST = ['0.0.0.0/8', '224.0.0.0/4', '240.0.0.0/4', '::', 'ff00::/8']
 
 const HOST_NAME = /^[a-z0-9_]([a-z0-9_.-]{0,252})$/i

@@ -3,18 +3,22 @@
  * redirect and reads no more of an answer than its status. Serves: Events.
  */
 import { createHmac } from 'node:crypto'
-import { Agent, type Dispatcher, request } from 'undici'
+import { Agent, type Dispatcher, Pool, request } from 'undici'
 import { notificationAddress } from '../domain/callback-address.ts'
 import type { DeliveryEvent, DeliveryOutcome } from '../domain/delivery.ts'
 import type { DeliveryMessage, SendDelivery } from '../engine/connector.ts'
 import { type AddressRules, guardedLookup, judgeHost } from './address-guard.ts'
+import { keptConnection } from './kept-connection.ts'
 import { createNameService, type NameService } from './name-service.ts'
+import { trusting } from './trusted-certificates.ts'
 
 export interface CallbackOptions {
   readonly rules: AddressRules
   /** who finds the addresses of receivers, in fair shares; closed with the connector */
   readonly nameService?: NameService
   readonly allowHttps: boolean
+  /** certificates (PEM) that are trusted beside the system's */
+  readonly certificates?: readonly string[]
   /** what is appended to the callback for each event */
   readonly names: Readonly<Record<DeliveryEvent, string>>
   /** signs every request; null for no signatures */
@@ -50,8 +54,13 @@ export function createCallbackConnector(options: CallbackOptions): CallbackConne
   } = options
   const key = options.secret === null ? null : signingKey(options.secret)
   const agent = new Agent({
-    connect: { lookup: guardedLookup(options.rules, name => nameService.find(name, 0)), timeout: connectMs },
+    connect: {
+      lookup: guardedLookup(options.rules, name => nameService.find(name, 0)),
+      timeout: connectMs,
+      ...trusting(options.certificates),
+    },
     connections: 8,
+    factory: (origin, poolOptions) => new Pool(origin, { ...poolOptions, factory: keptConnection }),
     keepAliveTimeout: 10_000,
     headersTimeout: attemptMs,
     bodyTimeout: attemptMs,

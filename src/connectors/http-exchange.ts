@@ -95,7 +95,7 @@ export function exchange(
       onRequestStart(started) {
         controller = started
         // A process that stood still finds the connection made before it finds its timer due.
-        if (!sent && performance.now() > latestAt) settle(bounds.late)
+        if (performance.now() > latestAt) settle(sent ? CLOSED_UNANSWERED : bounds.late)
         if (settled) return abort()
         within(exchangeMs, settle)
         if (!sent) tell({ seen: 'sent' })
@@ -151,6 +151,9 @@ export const UNREACHABLE_IN_TIME: HttpWord = {
   description: 'the device did not accept a connection in time',
 }
 
+const CLOSED = 'the device closed the connection before it answered'
+const CLOSED_UNANSWERED: HttpWord = { seen: 'unreachable', description: CLOSED }
+
 /** What a failed exchange says of a device whose status never came. */
 function failure(error: Error & { code?: unknown }, sent: boolean): HttpWord {
   const code = typeof error.code === 'string' ? error.code : ''
@@ -166,6 +169,6 @@ function failure(error: Error & { code?: unknown }, sent: boolean): HttpWord {
   if (code === 'NAME_BUSY') return { seen: 'notSent' }
   if (code === 'NAME_SILENT') return { seen: 'unreachable', description: error.message.slice(0, 200) }
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return UNREACHABLE_IN_TIME
-  const what = sent ? 'the device closed the connection before it answered' : 'no connection to the device'
+  const what = sent ? CLOSED : 'no connection to the device'
   return { seen: 'unreachable', description: `${what} (${code || error.message})`.slice(0, 200) }
 }

@@ -3,13 +3,14 @@
  * and job its share of all, so that neither one slow or hostile device nor thousands of silent ones slow the others. It knows neither
  * operations nor messages.
  */
-import { getCACertificates } from 'node:tls'
 import { Agent, Pool } from 'undici'
 import { type PlaceOwner, sharedPlaces } from '../domain/places.ts'
 import type { HeldExchange } from '../engine/connector.ts'
 import { type AddressRules, guardedLookup, judgeHost } from './address-guard.ts'
 import { exchange, type HttpRequest, type HttpWord, UNREACHABLE_IN_TIME } from './http-exchange.ts'
+import { keptConnection } from './kept-connection.ts'
 import { createNameService, type NameService } from './name-service.ts'
+import { trusting } from './trusted-certificates.ts'
 
 /** Bounds and rules of outgoing HTTP. */
 export interface HttpHostsSettings {
@@ -102,18 +103,19 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
     idleMs = 1000,
     certificates = [],
   } = settings
-  const ca = certificates.length > 0 ? { ca: [...getCACertificates(), ...certificates] } : {}
+  const trusted = trusting(certificates)
   const connectTo = (origin: string) => ({
     timeout: sendMs,
     lookup: guardedLookup(addresses, name => nameService.find(name, hosts.get(origin)?.asker ?? 0)),
-    ...ca,
+    ...trusted,
   })
   const agent = new Agent({
     connections: exchangesPerHostMax,
     pipelining: 1,
     keepAliveTimeout: idleMs,
     keepAliveMaxTimeout: 30_000,
-    factory: (origin, options) => new Pool(origin, { ...options, connect: connectTo(String(origin)) }),
+    factory: (origin, options) =>
+      new Pool(origin, { ...options, connect: connectTo(String(origin)), factory: keptConnection }),
   })
   const hosts = new Map<string, Host>()
   const places = sharedPlaces(exchangesMax)

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino'
 
 import type { Config } from '../config/config.ts'
-import { addressRules } from '../connectors/address-guard.ts'
+import { type AddressRules, addressRules, LINK_LOCAL_AND_METADATA } from '../connectors/address-guard.ts'
 import { CALLBACK_NAMES, createCallbackConnector } from '../connectors/callback.ts'
 import { createMailConnector } from '../connectors/mail.ts'
 import { createNameService } from '../connectors/name-service.ts'
@@ -26,19 +26,24 @@ export interface Deliveries {
   close(): Promise<void>
 }
 
+export interface DeliveriesParts {
+  readonly config: Config
+  /** of who signs those of receivers, PEM, trusted beside those of the system */
+  readonly certificates: readonly string[]
+  readonly database: Database
+  readonly clock: Clock
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly tracing: Tracing | null
+}
+
 /** How long a delivery is tried before it is given up, and the pauses between its attempts, ms. Serves: decisions on notifications. */
 export const GIVE_UP_AFTER_MS = 24 * 3_600_000
 export const PAUSES = { firstMs: 5_000, longestMs: 3_600_000 }
 
 /** Opens the queue of deliveries; nothing is delivered before `start`. */
-export async function openDeliveries(
-  config: Config,
-  database: Database,
-  clock: Clock,
-  log: Logger,
-  metrics: Metrics,
-  tracing: Tracing | null,
-): Promise<Deliveries> {
+export async function openDeliveries(parts: DeliveriesParts): Promise<Deliveries> {
+  const { config, certificates, database, clock, log, metrics, tracing } = parts
   const queue = await openDeliveryQueue({
     database,
     log,
@@ -47,12 +52,10 @@ export async function openDeliveries(
   })
   await reenterDeliveries(database, queue)
   const callback = createCallbackConnector({
-    rules: addressRules({
-      allowLoopback: config.callbackAllowLoopback,
-      allowed: config.callbackAllowLinkLocal ? ['169.254.0.0/16', 'fe80::/10'] : [],
-    }),
+    rules: callbackAddresses(config),
     nameService: createNameService({ ...CALLBACK_NAMES, servers: config.nameServers ?? [] }),
     allowHttps: config.callbackAllowHttps,
+    certificates,
     names: { jobStarted: config.callbackStartedName, jobFinished: config.callbackFinishedName },
     secret: config.callbackSecret,
   })
@@ -92,6 +95,14 @@ export async function openDeliveries(
       trap?.close()
     },
   }
+}
+
+/** Which addresses a callback may be connected to: the same as it may be pointed to. */
+export function callbackAddresses(
+  config: Pick<Config, 'callbackAllowLoopback' | 'callbackAllowLinkLocal'>,
+): AddressRules {
+  const allowed = config.callbackAllowLinkLocal ? LINK_LOCAL_AND_METADATA : []
+  return addressRules({ allowLoopback: config.callbackAllowLoopback, allowed })
 }
 
 function trapOptionsOf(config: Config): TrapOptions | null {

@@ -2,6 +2,7 @@
  * Builds the parts of a service, starts the chosen roles and stops them in order. Decides nothing: it only says who knows whom.
  */
 import { randomInt } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
@@ -115,13 +116,15 @@ async function build(
   const metrics = createMetrics()
   const tracing = await openTracing(config, { database, now, log, node })
   if (tracing) atStop(() => tracing.stop())
-  const deliveries = await openDeliveries(config, database, clock, log, metrics, tracing)
+  const certificates = config.httpsCaFile === null ? [] : [await readFile(config.httpsCaFile, 'utf8')]
+  const deliveries = await openDeliveries({ config, certificates, database, clock, log, metrics, tracing })
   atStop(() => deliveries.close())
 
   const names = createDeviceNames({ database, clock })
   const hosts = httpHosts({
     addresses: addressRules({ allowLoopback: true, refused: config.deviceHostsRefused ?? [] }),
     nameService: createNameService({ servers: config.nameServers ?? [] }),
+    certificates,
   })
   const mqtt = createMqtt({ config, log, node, names })
   if (config.mqttUrl === null && config.roles.includes('south')) await forgetCalls(database)

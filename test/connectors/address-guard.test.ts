@@ -7,6 +7,8 @@ import {
   judgeAddress,
   judgeHost,
 } from '../../src/connectors/address-guard.ts'
+import { judgeCallback } from '../../src/domain/callback-address.ts'
+import { callbackAddresses } from '../../src/service/deliveries.ts'
 
 const strict = addressRules({ allowLoopback: false })
 const devices = addressRules({
@@ -86,6 +88,31 @@ test('a host of a URL is judged where it is a literal address, with or without b
   expect(judgeHost('bad.EXAMPLE.', devices)).toBe('refused by configuration')
   expect(judgeHost('good.example', devices)).toBeUndefined()
 })
+
+test.for([
+  [false, false],
+  [true, false],
+  [false, true],
+  [true, true],
+] as const)(
+  'a callback is connected to where it may be pointed to: loopback %j, link-local %j',
+  ([loopback, linkLocal]) => {
+    const connected = callbackAddresses({ callbackAllowLoopback: loopback, callbackAllowLinkLocal: linkLocal })
+    const pointed = { allowHttps: false, allowLoopback: loopback, allowLinkLocal: linkLocal }
+    const literals = [
+      ...['127.0.0.1', '127.9.9.9', '[::1]', '[::ffff:127.0.0.1]', '169.254.169.254', '[fe80::1]', '[fd00:ec2::254]'],
+      ...['100.100.100.200', '192.0.0.192', '[64:ff9b::a9fe:a9fe]', '0.0.0.0', '[::]', '224.0.0.1', '[ff02::1]'],
+      ...['255.255.255.255', '10.0.0.1', '192.168.1.1', '8.8.8.8', '[2001:db8::1]', '[fd00::1]'],
+    ]
+    for (const literal of literals) {
+      const { hostname } = new URL(`http://${literal}`)
+      expect([literal, judgeHost(hostname, connected) === undefined]).toEqual([
+        literal,
+        judgeCallback(`http://${literal}/`, pointed).ok,
+      ])
+    }
+  },
+)
 
 describe('a guarded look-up', () => {
   const resolve = guardedLookup(

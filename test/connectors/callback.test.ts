@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -6,6 +7,8 @@ import { addressRules } from '../../src/connectors/address-guard.ts'
 import { type CallbackOptions, createCallbackConnector } from '../../src/connectors/callback.ts'
 import type { DeliveryMessage } from '../../src/engine/connector.ts'
 import { createCallbackReceiver } from '../callback-receiver.ts'
+import { CERTIFICATE, CERTIFICATE_KEY } from '../certificate.ts'
+import { listen } from './http-devices.ts'
 
 function connector(options: Partial<CallbackOptions> = {}) {
   const made = createCallbackConnector({
@@ -124,6 +127,29 @@ describe('a callback', () => {
       })
     }
     expect(receiver.heard).toEqual([])
+  })
+
+  test('over HTTPS, where that is allowed, goes to a receiver only whose certificate is trusted', async () => {
+    const heard: (string | undefined)[] = []
+    const server = createHttpsServer({ cert: CERTIFICATE, key: CERTIFICATE_KEY }, (incoming, response) => {
+      heard.push(incoming.url)
+      response.end()
+    })
+    const receiver = (await listen(server, '0.0.0.0')).replace('http:', 'https:')
+    expect(await connector({ allowHttps: true }).send(message(receiver), never)).toEqual({
+      taken: false,
+      error: expect.stringContaining('self-signed certificate'),
+    })
+    expect(heard).toEqual([])
+    const trusting = connector({ allowHttps: true, certificates: [CERTIFICATE] })
+    expect(await trusting.send(message(receiver), never)).toEqual({ taken: true, status: 200 })
+    // A good certificate of another host is none of this one.
+    const other = receiver.replace('127.0.0.1', '127.0.0.2')
+    expect(await trusting.send(message(other), never)).toMatchObject({
+      taken: false,
+      error: expect.stringContaining('altnames'),
+    })
+    expect(heard).toEqual(['/operation/requests/jobStarted'])
   })
 
   test('goes over HTTP alone, whatever was allowed when the job was made', async () => {
