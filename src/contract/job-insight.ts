@@ -4,6 +4,7 @@
  */
 import { type Static, Type } from 'typebox'
 import { OPERATION_RESULTS, OPERATION_STATUSES } from '../domain/operation.ts'
+import { GateView } from './why.ts'
 
 /** Groups answered at most. */
 export const FAILURE_GROUPS_MAX = 200
@@ -50,6 +51,13 @@ export const ProgressView = Type.Object(
     total: Type.Integer(),
     expectedEndDate: Type.Union([Type.String(), Type.Null()], {
       description: 'When the job is expected to end as things stand; null: nobody can tell. Of an ended job, its end',
+    }),
+    held: Type.Array(GateView, {
+      description:
+        'What holds everything of it that is not launched, first things first; empty: each waits for its turn',
+    }),
+    lastLaunchDate: Type.Union([Type.String(), Type.Null()], {
+      description: 'When the turn of the last one comes as things stand; null: not known before its start',
     }),
     points: Type.Array(ProgressPoint, { description: 'In equal steps from its start to its end or expected end' }),
   },

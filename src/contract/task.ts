@@ -156,18 +156,20 @@ export const OccurrencesQuery = Type.Object({
   to: Type.Optional(Type.String({ description: 'ISO 8601; a week after `from` when left out, at most 400 days' })),
 })
 
+const Occurrence = Type.Object({
+  taskId: Type.String(),
+  name: Type.String({ description: 'Of the task; empty: none' }),
+  operationName: Type.String(),
+  date: Type.String(),
+})
+
 /** When the tasks of an organization will make jobs. An addition of this service. */
 export const OccurrencesView = Type.Object(
   {
-    occurrences: Type.Array(
-      Type.Object({
-        taskId: Type.String(),
-        name: Type.String({ description: 'Of the task; empty: none' }),
-        operationName: Type.String(),
-        date: Type.String(),
-      }),
-      { description: 'In the order of their dates, at most 2,000' },
-    ),
+    occurrences: Type.Array(Occurrence, {
+      description: 'In the order of their dates, at most 2,000, which tasks share where there are more',
+    }),
+    cut: Type.Array(Occurrence, { description: 'Of each task of which some were left out, the first of these' }),
     more: Type.Boolean({ description: 'Whether some were left out' }),
   },
   { description: 'Occurrences of active tasks that are still to come' },

@@ -6,7 +6,7 @@ import { OPERATION_STATUSES } from '../domain/operation.ts'
 const instant = (description: string) =>
   Type.Union([Type.String(), Type.Null()], { description, examples: ['2026-03-02T10:00:00.000Z'] })
 
-/** A closed gate. */
+/** A closed gate, of one operation or of all of a job. */
 export const GateView = Type.Object({
   gate: Type.Enum([...GATES]),
   reason: Type.String({ examples: ['The window of the job is closed.'] }),
@@ -15,6 +15,7 @@ export const GateView = Type.Object({
   }),
   liftsAt: instant('The earliest instant at which it opens by itself; null where an event must open it'),
 })
+export type GateView = Static<typeof GateView>
 
 /** Something that will or may happen to the operation. */
 export const NextMoveView = Type.Object({

@@ -11,10 +11,12 @@ import {
 } from '../contract/job-insight.ts'
 import { summaryOf } from '../domain/counters.ts'
 import { DroverError } from '../domain/errors.ts'
+import { jobGates } from '../domain/gates.ts'
 import { operationId, parseOperationId } from '../domain/identity.ts'
+import { writeInstant } from '../domain/instants.ts'
 import { type Launching, placeReachedAt } from '../domain/launching.ts'
 import { expectedEnd, plannedBy } from '../domain/progress.ts'
-import { launchingOf } from '../engine/job-launching.ts'
+import { gatedJobOf, launchingOf } from '../engine/job-launching.ts'
 import type { Database } from '../store/database.ts'
 import {
   readFailures,
@@ -27,6 +29,7 @@ import type { JobRow } from '../store/jobs.ts'
 import { readOperation } from '../store/operation-reading.ts'
 import { sendCsv, wantedType } from './csv.ts'
 import { requestedJob } from './jobs.ts'
+import { gateView } from './why.ts'
 
 export interface JobInsightParts {
   readonly database: Database
@@ -132,15 +135,20 @@ async function progressOf(database: Database, job: JobRow, now: Date): Promise<P
     },
     at,
   )
-  const points = curve({ from, until: lastInstant(launching, end, at, job), fineMs, steps, launching, at })
-  return { date: now.toISOString(), total, expectedEndDate: end === null ? null : new Date(end).toISOString(), points }
+  const lastLaunchAt = launching && placeReachedAt(launching, launching.places - 1)
+  const until = job.finishedAt?.getTime() ?? Math.max(end ?? at, at, lastLaunchAt ?? at)
+  return {
+    date: now.toISOString(),
+    total,
+    expectedEndDate: end === null ? null : writeInstant(end),
+    held: job.finishedAt ? [] : jobGates(gated(job), at).map(gateView),
+    lastLaunchDate: lastLaunchAt === null ? null : writeInstant(lastLaunchAt),
+    points: curve({ from, until, fineMs, steps, launching, at }),
+  }
 }
 
-function lastInstant(launching: Launching | null, end: number | null, at: number, job: JobRow): number {
-  if (job.finishedAt) return job.finishedAt.getTime()
-  const lastLaunchAt = launching ? placeReachedAt(launching, launching.places - 1) : at
-  return Math.max(end ?? at, at, lastLaunchAt)
-}
+const gated = (job: JobRow) =>
+  gatedJobOf({ ...job, unresolved: job.unresolved.length, window: job.request.schedule.window })
 
 /** The mean time an operation takes, and how fast operations have ended lately. */
 function paceOf(steps: readonly StepOfTime[], from: number, stepMs: number, at: number) {

@@ -39,38 +39,61 @@ export function taskOccurrencesRoutes(app: FastifyInstance, { database, now }: T
     async (request): Promise<OccurrencesView> => {
       const { from, to } = readSpan(request, now().getTime())
       const tasks = await readActiveTasks(database, request.caller.organization, TASKS_MAX + 1)
-      const found = tasks
-        .slice(0, TASKS_MAX)
-        .flatMap(task => occurrencesOf(task, from, to).map(at => ({ task, at })))
-        .sort((a, b) => a.at - b.at)
+      const { found, cut } = shared(tasks.slice(0, TASKS_MAX), from, to)
       return {
-        occurrences: found.slice(0, OCCURRENCES_MAX).map(({ task, at }) => ({
-          taskId: task.id,
-          name: task.name ?? '',
-          operationName: task.request.name,
-          date: writeInstant(at),
-        })),
-        more: found.length > OCCURRENCES_MAX || tasks.length > TASKS_MAX,
+        occurrences: found.map(({ task, at }) => ({ ...named(task), date: writeInstant(at) })),
+        cut: cut.map(({ task, at }) => ({ ...named(task), date: writeInstant(at) })),
+        more: cut.length > 0 || tasks.length > TASKS_MAX,
       }
     },
   )
 }
 
-/** The waiting occurrence of a task and those after it, as far as its executions go; one more than is told, at most. */
-function occurrencesOf(task: TaskRow, from: Instant, to: Instant): Instant[] {
-  if (!task.waitingAt) return []
+const named = (task: TaskRow) => ({ taskId: task.id, name: task.name ?? '', operationName: task.request.name })
+
+interface Due {
+  readonly task: TaskRow
+  readonly at: Instant
+}
+
+/**
+ * The occurrences of tasks in the order of their dates. Where they are too many, tasks share what is told: one that is due every minute
+ * takes what the others leave, and is cut with the first of its occurrences that is not told.
+ */
+function shared(tasks: readonly TaskRow[], from: Instant, to: Instant): { readonly found: Due[]; readonly cut: Due[] } {
+  const found: Due[] = []
+  let open = tasks.map(task => ({ task, due: occurrencesOf(task, from, to) }))
+  while (open.length > 0 && found.length + open.length <= OCCURRENCES_MAX) {
+    const share = Math.floor((OCCURRENCES_MAX - found.length) / open.length)
+    open = open.filter(({ task, due }) => {
+      for (let told = 0; told < share; told++) {
+        const { value: at, done } = due.next()
+        if (done) return false
+        found.push({ task, at })
+      }
+      return true
+    })
+  }
+  const cut = open.flatMap(({ task, due }) => {
+    const { value: at, done } = due.next()
+    return done ? [] : [{ task, at }]
+  })
+  return { found: found.sort((a, b) => a.at - b.at), cut }
+}
+
+/** The waiting occurrence of a task and those after it, as far as its executions go. */
+function* occurrencesOf(task: TaskRow, from: Instant, to: Instant): Generator<Instant, void, void> {
+  if (!task.waitingAt) return
   const schedule = taskScheduleOf(task)
   const { stop, repeating } = schedule
   let left = stop?.kind === 'executions' ? stop.executions - task.executions : Number.POSITIVE_INFINITY
-  const found: Instant[] = []
   let at: Instant | null = task.waitingAt.getTime()
   if (at < from && left === Number.POSITIVE_INFINITY) at = repeating && nextOccurrence(schedule, from, true)
-  while (at !== null && at < to && left > 0 && found.length <= OCCURRENCES_MAX) {
-    if (at >= from) found.push(at)
+  while (at !== null && at < to && left > 0) {
+    if (at >= from) yield at
     left -= 1
     at = repeating && nextOccurrence(schedule, at, false)
   }
-  return found
 }
 
 function readSpan({ query }: FastifyRequest, now: Instant): { readonly from: Instant; readonly to: Instant } {

@@ -2,8 +2,9 @@
 import type { FastifyInstance } from 'fastify'
 import './request-caller.ts'
 import { Type } from 'typebox'
-import { WhyView } from '../contract/why.ts'
+import { type GateView, WhyView } from '../contract/why.ts'
 import { DroverError } from '../domain/errors.ts'
+import type { Gate } from '../domain/gates.ts'
 import { jobId, type OperationKey, operationId, parseOperationId } from '../domain/identity.ts'
 import { type Instant, writeInstant } from '../domain/instants.ts'
 import type { ExplainedOperation, Why } from '../engine/why.ts'
@@ -37,6 +38,13 @@ export function whyRoutes(app: FastifyInstance, { why }: WhyRoutesParts): void {
 
 const dated = (at: Instant | null) => (at === null ? null : writeInstant(at))
 
+/** A closed gate as it travels. */
+export const gateView = (closed: Gate): GateView => ({
+  ...closed,
+  fields: { ...closed.fields },
+  liftsAt: dated(closed.liftsAt),
+})
+
 function whyView(
   key: OperationKey,
   { status, attempt, attemptsMax, explainedAt, held, next }: ExplainedOperation,
@@ -47,7 +55,7 @@ function whyView(
     status,
     attempts: { total: attemptsMax, current: attempt },
     date: explainedAt.toISOString(),
-    held: held.map(each => ({ ...each, fields: { ...each.fields }, liftsAt: dated(each.liftsAt) })),
+    held: held.map(gateView),
     next: next.map(each => ({ ...each, at: dated(each.at) })),
   }
 }

@@ -181,6 +181,42 @@ describe.skipIf(!hasBrowser)('every view', () => {
     await expect.poll(() => page.locator('.chart-tip').textContent()).toMatch(/\d{4}-\d\d-\d\d [\d:.]+ UTC$/)
   })
 
+  test('a task that runs every minute hides no other in the calendar, and is said to be cut', async () => {
+    for (const [id, name, repeating] of [
+      ['minutely', 'Every minute', { period: { each: 1, unit: 'MINUTES' } }],
+      ['noon', 'At noon', { pattern: { time: '12:00:00Z' } }],
+    ] as const) {
+      const schedule = { start: { date: '2098-03-01T00:00:00Z' }, repeating }
+      const job = { request: { name: 'REFRESH_INFO', target: { append: { tags: ['meter'] } } } }
+      const { status } = await at.house.call('POST', '/north/v80/operation/tasks', {
+        task: { id, name, schedule, job },
+      })
+      expect(status).toBe(201)
+    }
+    const page = await at.visit('/tasks?view=calendar&month=2098-03')
+    await page.getByText(/^Every minute runs too often to be told in full: here until 0[23] Mar/).waitFor()
+    for (const day of ['2098-03-02', '2098-03-31']) {
+      await page.getByRole('listitem', { name: day }).getByRole('link', { name: 'At noon' }).waitFor()
+    }
+    for (const id of ['minutely', 'noon']) await at.house.call('DELETE', `/north/v80/operation/tasks/${id}`)
+  })
+
+  test('a run of a task that has ended stands in the calendar by the name of the task, and leads to its job', async () => {
+    const id = 'once'
+    const job = { request: { name: 'REFRESH_INFO', target: { append: { tags: ['nobody-has-it'] } } } }
+    const schedule = { repeating: { period: { each: 1, unit: 'DAYS' } }, stop: { executions: 1 } }
+    const task = { id, name: 'Only once', schedule, job }
+    expect((await at.house.call('POST', '/north/v80/operation/tasks', { task })).status).toBe(201)
+    const jobs = async () =>
+      (await at.house.call<{ jobs?: { id: string }[] } | undefined>('GET', `/north/v80/operation/tasks/${id}/jobs`))
+        .body?.jobs ?? []
+    await expect.poll(async () => (await jobs()).length).toBe(1)
+    const [made] = await jobs()
+    const page = await at.visit('/tasks?view=calendar')
+    const run = page.getByRole('link', { name: 'Only once' })
+    await expect.poll(() => run.getAttribute('href')).toBe(`/console/jobs/${made?.id}`)
+  })
+
   /** Tables by their address: the name of the file, its first line, and what stands in it. */
   const tables: readonly (readonly [address: () => string, name: string, head: RegExp, holds: string])[] = [
     [() => '/jobs', 'jobs', /^id;taskId;/, 'REBOOT_EQUIPMENT'],
@@ -224,12 +260,14 @@ describe.skipIf(!hasBrowser)('every view', () => {
       for (const button of await buttons.all()) {
         await button.click()
         const shown = page.locator('.curl-popover').filter({ visible: true })
-        const command = (await shown.locator('pre').textContent()) ?? ''
-        expect(command).toContain('"$DROVER/north/v80/')
-        const env = { ...process.env, DROVER: at.house.url, KEY: at.house.apiKey }
-        const { stdout } = await promisify(execFile)('sh', ['-c', command.replace('curl ', 'curl -fsS ')], { env })
-        if (stdout !== '') JSON.parse(stdout)
-        run += 1
+        await shown.locator('pre').first().waitFor()
+        for (const command of await shown.locator('pre').allTextContents()) {
+          expect(command).toContain('"$DROVER/north/v80/')
+          const env = { ...process.env, DROVER: at.house.url, KEY: at.house.apiKey }
+          const { stdout } = await promisify(execFile)('sh', ['-c', command.replace('curl ', 'curl -fsS ')], { env })
+          if (stdout !== '') JSON.parse(stdout)
+          run += 1
+        }
         await page.keyboard.press('Escape')
         await shown.waitFor({ state: 'detached' })
       }

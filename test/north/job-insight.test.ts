@@ -77,6 +77,7 @@ test('progress tells the plan beside what was launched and ended, and when the e
   const known = points.filter(point => point.launched !== null)
   expect(known.at(-1)).toMatchObject({ planned: 4, launched: 4, ended: 3, successful: 1 })
   expect(Date.parse(String(body.expectedEndDate))).toBeGreaterThan(EPOCH.getTime())
+  expect(body).toMatchObject({ held: [], lastLaunchDate: EPOCH.toISOString() })
 })
 
 test('the messages of an operation are told as they came', async () => {
@@ -114,4 +115,22 @@ test('all operations of a job come as CSV', async () => {
   )
   expect(lines).toHaveLength(5)
   expect(answer.text).toContain(';bad-1;entity.device;FINISHED;ERROR_PROCESSING;no space left;1;1;')
+})
+
+test('progress tells what holds the operations of a job that are not launched, and when the turn of the last one comes', async () => {
+  const hourFrom = (hours: number) => `${String((EPOCH.getUTCHours() + hours) % 24).padStart(2, '0')}:00:00Z`
+  const made = await bench.jobs.create(
+    bench.caller,
+    jobRequest({ target, schedule: { window: { weekly: [{ daily: { start: hourFrom(2), stop: hourFrom(3) } }] } } }),
+  )
+  await bench.settle()
+  const held = async () => {
+    const { body } = await door.ask('GET', `/operation/jobs/${jobId(made.job)}/progress`)
+    return { gates: (body.held as { gate: string; liftsAt: string | null }[]) ?? [], last: body.lastLaunchDate }
+  }
+  const opens = new Date(Math.floor(EPOCH.getTime() / 3_600_000) * 3_600_000 + 2 * 3_600_000).toISOString()
+  expect(await held()).toMatchObject({ gates: [{ gate: 'windowClosed', liftsAt: opens }], last: opens })
+  await bench.jobs.cancel(bench.caller, made.job)
+  await bench.settle()
+  expect((await held()).gates).toEqual([])
 })

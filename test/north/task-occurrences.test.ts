@@ -56,7 +56,23 @@ test('the coming occurrences of active tasks are told in order, as far as their 
     'hourly 2026-03-02T12:00:00.000Z',
     'daily 2026-03-03T11:30:00.000Z',
   ])
-  expect(body.more).toBe(false)
+  expect([body.more, body.cut]).toEqual([false, []])
   const bad = await door.ask('GET', '/operation/taskOccurrences?from=today')
   expect(bad.status).toBe(400)
+})
+
+test('tasks share what can be told: one that is due every minute hides no other, and is cut where its share ends', async () => {
+  const request = { name: 'REFRESH_INFO', target: { append: { entities: ['any'] } } }
+  const minutely = { repeating: { period: { each: 1, unit: 'MINUTES' } } }
+  const task = { id: 'minutely', name: 'Every minute', schedule: minutely, job: { request } }
+  expect((await door.ask('POST', '/operation/tasks', { task })).status).toBe(201)
+  const { body } = await door.ask('GET', '/operation/taskOccurrences?from=2026-03-02T10:00:00Z&to=2026-04-01T10:00:00Z')
+  const told = body.occurrences as { taskId: string; date: string }[]
+  expect(told).toHaveLength(2_000)
+  expect(told.filter(each => each.taskId === 'daily')).toHaveLength(30)
+  expect(told.map(each => each.date)).toEqual(told.map(each => each.date).sort())
+  const lastOfMinutely = told.findLast(each => each.taskId === 'minutely')
+  const next = new Date(Date.parse(lastOfMinutely?.date ?? '') + 60_000).toISOString()
+  expect(body.cut).toEqual([{ taskId: 'minutely', name: 'Every minute', operationName: 'REFRESH_INFO', date: next }])
+  expect(body.more).toBe(true)
 })

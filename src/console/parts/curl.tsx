@@ -32,13 +32,13 @@ export function Curl({ ask, accept }: { readonly ask: Ask<unknown>; readonly acc
   )
 }
 
-/** A button that shows the command. */
+/** A button that shows the command, or the commands where it takes several. */
 export function CurlButton({
   ask,
   accept,
   what,
 }: {
-  readonly ask: Ask<unknown>
+  readonly ask: Ask<unknown> | readonly Ask<unknown>[]
   readonly accept?: string
   readonly what: string
 }) {
@@ -58,7 +58,9 @@ export function CurlButton({
         </ActionIcon>
       </Popover.Target>
       <Popover.Dropdown>
-        <Curl ask={ask} {...(accept !== undefined && { accept })} />
+        {[ask].flat().map(each => (
+          <Curl key={each.name} ask={each} {...(accept !== undefined && { accept })} />
+        ))}
         <p className="quiet small">
           <code>$DROVER</code> is the address of the service, <code>$KEY</code> your API key.
         </p>

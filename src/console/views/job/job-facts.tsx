@@ -16,7 +16,6 @@ interface Asked {
   readonly name?: string
   readonly parameters?: Readonly<Record<string, unknown>>
   readonly callback?: string
-  readonly userNotes?: string
   readonly user?: string
   readonly notify?: boolean
   readonly resourceType?: string
@@ -90,13 +89,6 @@ export function JobFacts({ job }: { readonly job: JobView }) {
   return (
     <Panel title="Request">
       <dl className="facts">
-        <Fact name="Parameters">
-          {Object.keys(asked.parameters ?? {}).length === 0 ? (
-            'none'
-          ) : (
-            <pre className="code fact-code">{JSON.stringify(asked.parameters, null, 2)}</pre>
-          )}
-        </Fact>
         <Fact name="Target">{targetWords(asked.target, asked.resourceType)}</Fact>
         <Fact name="Activated">
           <Instant at={execution.activatedDate} none="not yet" />
@@ -124,7 +116,6 @@ export function JobFacts({ job }: { readonly job: JobView }) {
         <Fact name="Limits">{limitWords(operationParameters) || '1 min to finish'}</Fact>
         {asked.callback && <Fact name="Callback">{asked.callback}</Fact>}
         {asked.notify && <Fact name="Notify">mail and trap at the end</Fact>}
-        {asked.userNotes && <Fact name="Notes">{asked.userNotes}</Fact>}
         <Fact name="User">{asked.user}</Fact>
         {job.taskId !== undefined && (
           <Fact name="Task">
@@ -145,6 +136,12 @@ export function JobFacts({ job }: { readonly job: JobView }) {
           </Fact>
         ))}
       </dl>
+      <h3 className="fact-head">Parameters</h3>
+      {Object.keys(asked.parameters ?? {}).length === 0 ? (
+        <p className="quiet">none</p>
+      ) : (
+        <pre className="code fact-code">{JSON.stringify(asked.parameters, null, 2)}</pre>
+      )}
     </Panel>
   )
 }

@@ -16,9 +16,15 @@ const ChartKey = lazy(persistent(() => import('../../parts/chart.tsx').then(modu
 /** It reads the whole job, so it is asked seldom. */
 const EVERY_MS = 10_000
 
+const askingProgress = (jobId: string) => asking('GET /operation/jobs/{jobId}/progress', { path: { jobId } })
+
+/** The progress of a job as it is known, in whatever part of the view. */
+export const useProgress = (jobId: string, status: string) =>
+  useAsked(askingProgress(jobId), { every: isFinal(status) ? false : EVERY_MS })
+
 export function JobProgress({ jobId, status }: { readonly jobId: string; readonly status: string }) {
-  const asked = asking('GET /operation/jobs/{jobId}/progress', { path: { jobId } })
-  const found = useAsked(asked, { every: isFinal(status) ? false : EVERY_MS })
+  const asked = askingProgress(jobId)
+  const found = useProgress(jobId, status)
   const progress = found.data
   const shown = useMemo(() => {
     if (!progress) return null

@@ -1,6 +1,7 @@
 /** One job: all its entities in one bar, what can be done to it, what was asked, and every operation of it. */
 import './job.css'
 import { Link, useParams } from 'wouter'
+import type { JobView } from '../../../contract/client/client.ts'
 import { count, Since } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
 import { AsOf } from '../../parts/as-of.tsx'
@@ -15,7 +16,8 @@ import { JobActions } from './job-actions.tsx'
 import { JobFacts } from './job-facts.tsx'
 import { JobFailures } from './job-failures.tsx'
 import { JobOperations, useChosen } from './job-operations.tsx'
-import { JobProgress } from './job-progress.tsx'
+import { JobProgress, useProgress } from './job-progress.tsx'
+import { JobWaiting } from './job-waiting.tsx'
 import { OperationPanel } from './operation.tsx'
 
 export default function Job() {
@@ -32,6 +34,7 @@ export default function Job() {
     )
   }
   const { summary, execution } = job.report
+  const { userNotes } = job.request
   const shares = sharesOf(job.report)
   const entities = shares.reduce((sum, each) => sum + each.count, 0)
   return (
@@ -44,6 +47,7 @@ export default function Job() {
       }
       facts={
         <>
+          {typeof userNotes === 'string' && userNotes !== '' && <span className="page-note">{userNotes}</span>}
           <Status word={summary.status} />
           {execution.startedDate !== '' && (
             <span>
@@ -68,6 +72,7 @@ export default function Job() {
           picked={share ?? undefined}
           onPick={each => choose(each.key === share ? {} : { share: each.key })}
         />
+        {!isFinal(summary.status) && <Waiting job={job} />}
       </Panel>
       <div className="columns">
         <div className="span-8 stack">
@@ -97,4 +102,9 @@ export default function Job() {
       </div>
     </Page>
   )
+}
+
+function Waiting({ job: { id, report } }: { readonly job: JobView }) {
+  const { data } = useProgress(id, report.summary.status)
+  return <JobWaiting inProgress={report.summary.inProgress} progress={data} />
 }

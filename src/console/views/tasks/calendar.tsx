@@ -3,7 +3,7 @@ import './calendar.css'
 import { ActionIcon, Button } from '@mantine/core'
 import { useMemo } from 'react'
 import { Link } from 'wouter'
-import { count, dayKeyOf, timeOfDay, useNow, utcText, viewerZone } from '../../figures.tsx'
+import { count, dayKeyOf, Instant, timeOfDay, useNow, utcText, viewerZone } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
 import { useAddressed } from '../../parts/address.ts'
 import { AsOf, oldest } from '../../parts/as-of.tsx'
@@ -17,6 +17,8 @@ import { toneOf } from '../../words.ts'
 
 const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const monthName = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric' })
+/** Past runs, and names of tasks, that are read. */
+const JOBS_MAX = 1_000
 /** Lines of one day that are told at once; the others are opened. */
 const OF_A_DAY = 5
 
@@ -83,12 +85,14 @@ export default function Calendar() {
           { lt: { [started]: to.toISOString() } },
         ],
       },
-      limit: { size: 1_000 },
+      sort: { parameters: [{ name: started, type: 'DESCENDING' }] },
+      limit: { size: JOBS_MAX },
     },
   })
   const past = useAsked(made, { every: 30_000 })
+  const named = useAsked(asking('POST /search/tasks', { body: { limit: { size: JOBS_MAX } } }), { every: 30_000 })
   const runs = useMemo(() => {
-    const names = new Map(toCome.data?.occurrences.map(({ taskId, name }) => [taskId, name]))
+    const names = new Map(named.data?.tasks.map(({ id, name }) => [id, name]))
     const all: Run[] = [
       ...(toCome.data?.occurrences ?? []).map(({ taskId, name, operationName, date }) => ({
         at: Date.parse(date),
@@ -106,7 +110,7 @@ export default function Calendar() {
       })),
     ]
     return all.sort((a, b) => a.at - b.at)
-  }, [toCome.data, past.data])
+  }, [toCome.data, past.data, named.data])
   const byDay = useMemo(() => {
     const days = Map.groupBy(runs, run => dayKeyOf(run.at))
     return new Map([...days].map(([day, all]) => [day, linesOf(all)]))
@@ -117,14 +121,13 @@ export default function Calendar() {
       title={monthName.format(new Date(`${month}-15T12:00:00`))}
       facts={
         <span className="row">
-          {`Days in ${viewerZone}${toCome.data?.more ? '; more runs than can be told' : ''}`}
+          {`Days in ${viewerZone}`}
           <AsOf of={oldest(toCome, past)} live={false} />
         </span>
       }
       actions={
         <>
-          <CurlButton ask={coming} what="Coming runs" />
-          <CurlButton ask={made} what="Past runs" />
+          <CurlButton ask={[coming, made]} what="These runs" />
           <CsvOfShown
             name={`runs-${month}`}
             columns={['date', 'taskId', 'name', 'status', 'jobId']}
@@ -151,6 +154,16 @@ export default function Calendar() {
       }
     >
       {(toCome.isError || past.isError) && <Failed error={toCome.error ?? past.error} />}
+      {toCome.data?.cut.map(({ taskId, name, operationName, date }) => (
+        <p key={taskId} className="small quiet">
+          {name || operationName} runs too often to be told in full: here until <Instant at={date} />.
+        </p>
+      ))}
+      {(past.data?.page.of ?? 1) > 1 && (
+        <p className="small quiet">
+          Of the past runs, the last {count(JOBS_MAX)} are here; all are in the list of jobs.
+        </p>
+      )}
       <div className="calendar-names" aria-hidden="true">
         {DAYS.map(each => (
           <span key={each}>{each}</span>

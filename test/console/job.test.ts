@@ -1,0 +1,152 @@
+/** One job in the console: what became of all that it was asked for, why the rest waits, and the course of one operation. */
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { isFinal, response } from '../service/house.ts'
+import { createJob, readJob, readOperations } from '../service/jobs.ts'
+import { type Console, hasBrowser, openConsole } from './browser.ts'
+
+const HOUR_MS = 3_600_000
+
+describe.skipIf(!hasBrowser)('a job in the console', () => {
+  let at: Console
+  const keys = new Map<string, string>()
+
+  beforeAll(async () => {
+    at = await openConsole()
+    for (const id of ['good', 'bad', 'late', 'away']) {
+      keys.set(
+        id,
+        await at.house.provision(id, {
+          'provision.device.operation.flow': 'pull',
+          'provision.administration.tags': ['shed'],
+        }),
+      )
+    }
+  })
+
+  interface Pending {
+    readonly operation: { readonly request: { readonly id: string } }
+  }
+
+  /** What a device is asked to do, once it is asked. */
+  async function taken(device: string): Promise<string> {
+    const ask = () => at.house.south<Pending | undefined>(device, keys.get(device) ?? '', 'operation/pending?wait=10')
+    for (;;) {
+      const { body } = await ask()
+      if (body) return body.operation.request.id
+    }
+  }
+
+  const answer = (device: string, id: string, members: Record<string, unknown>) =>
+    at.house.south(device, keys.get(device) ?? '', 'operation/response', response(id, members))
+
+  const waits = (page: Page) => page.getByRole('list', { name: 'What is waited for' })
+
+  test('one bar has all that was asked for: successful, failed, cancelled by its cause, late, and refused', async () => {
+    const { id } = await createJob(at.house.client, {
+      name: 'REFRESH_INFO',
+      target: { append: { entities: ['good', 'bad', 'late', 'away', 'nobody'] } },
+      operationParameters: { timeout: HOUR_MS },
+    })
+    await answer('good', await taken('good'), { resultCode: 'SUCCESSFUL', steps: [] })
+    await answer('bad', await taken('bad'), { resultCode: 'ERROR_PROCESSING', resultDescription: 'no room', steps: [] })
+    const late = await taken('late')
+    const page = await at.visit(`/jobs/${id}`)
+    await waits(page).getByText('The device has to connect, or to ask for its work.').waitFor()
+    await at.house.call('DELETE', `/north/v80/operation/jobs/${id}`)
+    await expect.poll(async () => (await readJob(at.house.client, id)).report.summary.status).toBe('CANCELLED')
+    await answer('late', late, { resultCode: 'SUCCESSFUL', steps: [] })
+    const parts = {
+      Successful: 1,
+      Failed: 1,
+      'Cancelled by user': 1,
+      'Late, successful': 1,
+      'Refused: not provisioned': 1,
+    }
+    const words = Object.entries(parts).map(([part, number]) => `${part} ${number}`)
+    await page
+      .getByRole('region', { name: 'Entities' })
+      .getByRole('img', { name: words.join(', '), exact: true })
+      .waitFor()
+    const table = page.getByRole('region', { name: 'Operations of the job' })
+    for (const [part, device] of [
+      ['Failed', 'bad'],
+      ['Cancelled by user', 'away'],
+      ['Late, successful', 'late'],
+    ] as const) {
+      await page.getByRole('button', { name: new RegExp(`^${part}`) }).click()
+      await expect.poll(() => table.locator('tbody a').allTextContents()).toEqual([device])
+    }
+    await waits(page).waitFor({ state: 'detached' })
+  })
+
+  test('what is not launched says what holds it, and until when', async () => {
+    const hour = (from: number) => `${String((new Date().getUTCHours() + from) % 24).padStart(2, '0')}:00:00Z`
+    const { id } = await createJob(at.house.client, {
+      name: 'REFRESH_INFO',
+      target: { append: { tags: ['shed'] } },
+      schedule: {
+        stop: { delayed: 48 * HOUR_MS },
+        window: { weekly: [{ daily: { start: hour(12), stop: hour(13) } }] },
+      },
+    })
+    await expect.poll(async () => (await readJob(at.house.client, id)).report.summary.status).toBe('IN_PROGRESS')
+    const page = await at.visit(`/jobs/${id}`)
+    const closed = waits(page).getByText('The window of the job is closed.')
+    await closed.waitFor()
+    await closed.getByText(/^Until .*in 1[12] h/).waitFor()
+    await at.house.call('PUT', `/north/v80/operation/jobs/${id}`, { job: { request: { active: false } } })
+    await waits(page).getByText('The job is paused.').waitFor()
+
+    const spread = await createJob(at.house.client, {
+      name: 'REFRESH_INFO',
+      target: { append: { tags: ['shed'] } },
+      schedule: { stop: { delayed: 48 * HOUR_MS }, scattering: { maxSpread: 100 } },
+    })
+    await page.goto(`${at.house.url}/console/jobs/${spread.id}`)
+    await waits(page).getByText('The launches are spread over time, and each waits for its turn.').waitFor()
+    for (const each of [id, spread.id]) await at.house.call('DELETE', `/north/v80/operation/jobs/${each}`)
+  })
+
+  test('an operation shows its attempts with their steps, and the messages of each as they came', async () => {
+    const id = await at.house.start('good', {
+      name: 'REFRESH_INFO',
+      parameters: {},
+      operationParameters: { timeout: HOUR_MS, retries: 1, retryResultList: ['ERROR_PROCESSING'] },
+    })
+    await answer('good', await taken('good'), {
+      resultCode: 'ERROR_PROCESSING',
+      resultDescription: 'line was busy',
+      steps: [{ name: 'REFRESH_INFO', result: 'ERROR', description: 'no tone' }],
+    })
+    await answer('good', await taken('good'), {
+      resultCode: 'SUCCESSFUL',
+      steps: [{ name: 'REFRESH_INFO', result: 'SUCCESSFUL', description: 'second time lucky' }],
+    })
+    await at.house.until(id, isFinal)
+    const [operation] = await readOperations(at.house.client, id)
+    const page = await at.visit(`/jobs/${id}/operations/${operation?.operationId ?? ''}`)
+    const timeline = page.getByRole('region', { name: 'Timeline' }).getByRole('listitem')
+    await timeline.filter({ hasText: 'Attempt 2 launched' }).waitFor()
+    const told = await timeline.allTextContents()
+    const expected = [
+      'Activated',
+      'Attempt 1 launched',
+      'no tone',
+      'line was busy',
+      'Attempt 2 launched',
+      'second time',
+    ]
+    const places = expected.map(words => told.findIndex(each => each.includes(words)))
+    expect(places).not.toContain(-1)
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    await page.getByText('Raw messages').click()
+    for (const [attempt, words] of [
+      ['attempt 1', 'line was busy'],
+      ['attempt 2', 'second time lucky'],
+    ] as const) {
+      const message = page.locator('details > .stack > div').filter({ hasText: attempt })
+      await message.getByText(words).first().waitFor()
+    }
+  })
+})
