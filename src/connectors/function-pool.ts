@@ -23,13 +23,15 @@ export interface FunctionPoolSettings {
 }
 
 export interface FunctionPool {
-  /** Runs a call when its organization's turn comes. Never rejects. */
-  run(organization: number, call: FunctionCall): Promise<FunctionOutcome>
+  /** Runs a call when its organization's turn comes; one that does not come within `beginMs` is `busy`. Never rejects. */
+  run(organization: number, call: FunctionCall, beginMs?: number): Promise<FunctionOutcome>
   stop(): Promise<void>
 }
 
 interface Waiting {
   readonly call: FunctionCall
+  /** on the monotonic clock, ms */
+  readonly latestAt: number
   readonly settle: (outcome: FunctionOutcome) => void
 }
 
@@ -55,15 +57,19 @@ export function functionPool(settings: FunctionPoolSettings = {}): FunctionPool 
   const queues = new Map<number, Waiting[]>()
   let stopping = false
 
-  /** The next call, organizations in turn: the one that was served goes to the end. */
+  /** The next call, organizations in turn: the one that was served goes to the end. What comes to its turn too late is not run. */
   function next(): Waiting | undefined {
-    const [first] = queues
-    if (first === undefined) return undefined
-    const [organization, queue] = first
-    const waiting = queue.shift()
-    queues.delete(organization)
-    if (queue.length > 0) queues.set(organization, queue)
-    return waiting
+    for (const [organization, queue] of queues) {
+      const now = performance.now()
+      const inTime = queue.findIndex(({ latestAt }) => latestAt >= now)
+      const late = queue.splice(0, inTime < 0 ? queue.length : inTime)
+      for (const { settle } of late) settle(busy('its turn came too late'))
+      const waiting = queue.shift()
+      queues.delete(organization)
+      if (queue.length > 0) queues.set(organization, queue)
+      if (waiting !== undefined) return waiting
+    }
+    return undefined
   }
 
   function proceed(): void {
@@ -121,14 +127,14 @@ export function functionPool(settings: FunctionPoolSettings = {}): FunctionPool 
   }
 
   return {
-    run(organization, call) {
+    run(organization, call, beginMs = Number.POSITIVE_INFINITY) {
       const queue = queues.get(organization) ?? []
       if (stopping || queue.length >= waitingMax) {
         const description = stopping ? 'the service is stopping' : 'too many calls of its organization wait already'
-        return Promise.resolve({ ok: false, fault: 'busy', description, log: [] })
+        return Promise.resolve(busy(description))
       }
       return new Promise(settle => {
-        queue.push({ call, settle })
+        queue.push({ call, settle, latestAt: performance.now() + beginMs })
         queues.set(organization, queue)
         proceed()
       })
@@ -136,11 +142,12 @@ export function functionPool(settings: FunctionPoolSettings = {}): FunctionPool 
     async stop() {
       stopping = true
       for (const queue of queues.values()) {
-        for (const { settle } of queue)
-          settle({ ok: false, fault: 'busy', description: 'the service is stopping', log: [] })
+        for (const { settle } of queue) settle(busy('the service is stopping'))
       }
       queues.clear()
       await Promise.all([...threads].map(thread => thread.worker.terminate()))
     },
   }
 }
+
+const busy = (description: string): FunctionOutcome => ({ ok: false, fault: 'busy', description, log: [] })

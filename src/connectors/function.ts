@@ -17,20 +17,22 @@ import type { MqttLink } from './mqtt.ts'
 export interface FunctionConnectorParts {
   readonly hosts: HttpHosts
   readonly link: MqttLink
-  /** runs a call in the interpreter; never rejects */
-  readonly run: (organization: number, call: FunctionCall) => Promise<FunctionOutcome>
+  /** runs a call in the interpreter, or not at all where it cannot begin in time; never rejects */
+  readonly run: (organization: number, call: FunctionCall, beginMs?: number) => Promise<FunctionOutcome>
   /** the source of a function as it is now; undefined where there is none of that name */
   readonly sourceOf: (organization: number, name: string) => Promise<string | undefined>
   readonly urlTemplate?: string
   /** requests that are being prepared at once */
   readonly underWayMax?: number
+  /** a request that its function has not made within this is not sent: the job may be closed since, or another node have the request */
+  readonly prepareMs?: number
 }
 
 type Tell = (report: SendReport) => void
 
 /** Makes the connector. Serves: What the service does (5). */
 export function functionConnector(parts: FunctionConnectorParts): Connector {
-  const { hosts, link, run, sourceOf, urlTemplate = DEVICE_URL_TEMPLATE, underWayMax = 500 } = parts
+  const { hosts, link, run, sourceOf, urlTemplate = DEVICE_URL_TEMPLATE, underWayMax = 500, prepareMs = 2_000 } = parts
   const underWay = new Set<Promise<void>>()
   const places = sharedPlaces(underWayMax)
   let stopping = false
@@ -38,11 +40,12 @@ export function functionConnector(parts: FunctionConnectorParts): Connector {
 
   async function begin(request: OperationRequest, tell: Tell): Promise<void> {
     const { organization, functionName = '' } = request.device
+    const leftMs = timeLeft(prepareMs)
     const source = await sourceOf(organization, functionName)
     if (source === undefined) {
       return tell({ seen: 'deviceRefused', description: `there is no connector function ${functionName}` })
     }
-    const outcome = await run(organization, { source, part: 'request', arguments: argumentsOf(request) })
+    const outcome = await run(organization, { source, part: 'request', arguments: argumentsOf(request) }, leftMs())
     if (!outcome.ok) {
       if (outcome.fault === 'busy') return tell({ seen: 'notSent' })
       return tell(failed(functionName, outcome.description))
@@ -51,6 +54,7 @@ export function functionConnector(parts: FunctionConnectorParts): Connector {
     if (!reading.ok) return tell(failed(functionName, `what it gives: ${reading.field} ${reading.reason}`))
     const asked = reading.value
     if (asked.way === 'result') return tell({ seen: 'answered', message: messageOf([asked.response], request) })
+    if (leftMs() < 0) return tell({ seen: 'notSent' })
     if (asked.way === 'http') return sendHttp(request, source, asked.http, tell)
     const seen = await link.hand(request.device, Buffer.from(asked.payload), request.exchangeMs)
     tell(seen === 'notSent' ? { seen } : { seen, over: 'mqtt' })
@@ -135,6 +139,12 @@ export function functionConnector(parts: FunctionConnectorParts): Connector {
       stopped = true
     },
   }
+}
+
+/** How much of a time that begins now is left, ms; it passes while the process stands still, too. */
+function timeLeft(ms: number): () => number {
+  const endsAt = performance.now() + ms
+  return () => endsAt - performance.now()
 }
 
 function ownerOf({ key, device }: Pick<OperationRequest, 'key' | 'device'>): PlaceOwner {

@@ -38,8 +38,8 @@ export interface NodeKeeping {
   /** this node's share of the partitions among the living; shares may overlap for a while when somebody comes or goes */
   readonly partitions: () => readonly number[]
   /**
-   * Since when somebody has lived without a break, as far as this node knows; a node that joins others knows of none. While this node is
-   * itself silent it knows nothing, and it is `now`.
+   * Since when somebody has lived without a break, as far as this node knows; a node that joins others takes their word. While this node
+   * is itself silent it knows nothing, and it is `now`.
    */
   readonly livedSince: (now: Date) => Date
   /** whether this node has been heard of recently */
@@ -62,7 +62,7 @@ export function createNodeKeeping({
   let beatAt: Date | null = null
   let isRevived = true
   let reviving = false
-  let since = new Date(0)
+  let since: Date | null = null
   const isSilentSince = (at: Date | null, now: Date) => at !== null && now.getTime() - at.getTime() > DEAD_AFTER_MS
   const isLiving = (now: Date) => beatAt !== null && !isSilentSince(beatAt, now)
 
@@ -83,20 +83,23 @@ export function createNodeKeeping({
   return {
     living: () => living,
     partitions: () => partitions,
-    livedSince: now => (isLiving(now) ? since : now),
+    livedSince: now => (isLiving(now) && since !== null ? since : now),
     isLiving,
     async turn(now) {
       const { anyAt, ownAt } = await lastHeartbeats(database, self.node)
+      const deadSince = new Date(now.getTime() - DEAD_AFTER_MS)
       if (anyAt === null || isSilentSince(anyAt, now)) since = now
+      else if (isSilentSince(ownAt, now)) since = null
       if (isSilentSince(anyAt, now)) await onOutage(now)
-      await recordHeartbeat(database, self, now)
+      await recordHeartbeat(database, self, now, deadSince)
       beatAt = now
       if (ownAt !== null && isSilentSince(ownAt, now)) {
         onSilence(now.getTime() - ownAt.getTime())
         isRevived = false
       }
-      const deadSince = new Date(now.getTime() - DEAD_AFTER_MS)
-      const alive = new Set(await livingNodes(database, deadSince))
+      const found = await livingNodes(database, deadSince)
+      for (const each of found) if (since === null || each.since < since) since = each.since
+      const alive = new Set(found.map(({ node }) => node))
       const changed = alive.size !== living.size || [...alive].some(node => !living.has(node))
       living = alive.add(self.node)
       if (changed) {

@@ -2,29 +2,35 @@
 import type { Queryable } from './database.ts'
 import { statement } from './statement.ts'
 
-const beat = statement<unknown, [number, string, readonly string[], Date]>(
+const beat = statement<unknown, [number, string, readonly string[], Date, Date]>(
   'nodes_beat',
   `insert into node (node, name, roles, started_at, heartbeat_at) values ($1, $2, $3, $4, $4)
-   on conflict (node) do update set heartbeat_at = greatest(node.heartbeat_at, excluded.heartbeat_at)`,
+   on conflict (node) do update
+      set started_at = case when node.heartbeat_at < $5 then excluded.started_at else node.started_at end,
+          heartbeat_at = greatest(node.heartbeat_at, excluded.heartbeat_at)`,
 )
 
-/** Records that a node lives. */
+/** Records that a node lives. Where it was silent since before `deadSince`, it begins to live anew. */
 export async function recordHeartbeat(
   db: Queryable,
   node: { readonly node: number; readonly name: string; readonly roles: readonly string[] },
   now: Date,
+  deadSince: Date,
 ): Promise<void> {
-  await db.run(beat, [node.node, node.name, node.roles, now])
+  await db.run(beat, [node.node, node.name, node.roles, now, deadSince])
 }
 
-const living = statement<{ node: number }, [Date]>(
+const living = statement<{ node: number; since: Date }, [Date]>(
   'nodes_living',
-  'select node from node where heartbeat_at > $1 order by node',
+  'select node, started_at as since from node where heartbeat_at > $1 order by node',
 )
 
-/** Nodes heard of since an instant. */
-export async function livingNodes(db: Queryable, since: Date): Promise<number[]> {
-  return (await db.run(living, [since])).map(row => row.node)
+/** Nodes heard of since an instant, and since when each has lived without a break. */
+export async function livingNodes(
+  db: Queryable,
+  after: Date,
+): Promise<readonly { readonly node: number; readonly since: Date }[]> {
+  return await db.run(living, [after])
 }
 
 const bury = statement<unknown, [Date]>('nodes_bury', 'delete from node where heartbeat_at < $1')

@@ -140,6 +140,15 @@ describe('the pool', () => {
     expect(outcomes.map(outcome => outcome.ok || outcome.fault)).toEqual([true, true, 'busy', true])
   })
 
+  test('does not run what comes to its turn too late, and goes on with what is in time', async () => {
+    const alone = functionPool({ threads: 1 })
+    onTestFinished(() => alone.stop())
+    const call = (value: number, beginMs?: number) =>
+      alone.run(1, { source: `function request() { return ${value} }`, part: 'request', arguments: [] }, beginMs)
+    const outcomes = await Promise.all([call(1), call(2, 0), call(3, 600_000), call(4)])
+    expect(outcomes.map(outcome => (outcome.ok ? outcome.value : outcome.fault))).toEqual([1, 'busy', 3, 4])
+  })
+
   test('answers what waits when it stops', async () => {
     const stopped = functionPool({ threads: 1 })
     const call = () => stopped.run(1, { source: 'function request() { return 1 }', part: 'request', arguments: [] })

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { addressRules } from '../../src/connectors/address-guard.ts'
-import { functionConnector } from '../../src/connectors/function.ts'
+import { type FunctionConnectorParts, functionConnector } from '../../src/connectors/function.ts'
 import { functionPool } from '../../src/connectors/function-pool.ts'
 import { httpHosts } from '../../src/connectors/http-hosts.ts'
 import type { Handed } from '../../src/connectors/mqtt.ts'
@@ -11,12 +11,17 @@ import { bookReports, request } from './requests.ts'
 const pool = functionPool()
 afterAll(() => pool.stop())
 
-function connector(source: string | undefined, hand: (payload: string) => Handed = () => 'sent') {
+function connector(
+  source: string | undefined,
+  hand: (payload: string) => Handed = () => 'sent',
+  { run = pool.run, prepareMs = 60_000 }: Partial<Pick<FunctionConnectorParts, 'run' | 'prepareMs'>> = {},
+) {
   const hosts = httpHosts({ addresses: addressRules({ allowLoopback: true }) })
   const made = functionConnector({
     hosts,
     link: { capacity: () => 10, hand: async (_device, payload) => hand(payload.toString()) },
-    run: pool.run,
+    run,
+    prepareMs,
     sourceOf: async (organization, name) => (organization === 1 && name === 'meter' ? source : undefined),
   })
   onTestFinished(async () => {
@@ -182,5 +187,50 @@ describe('a function that fails', () => {
   test('since nobody has written it refuses the operation', async () => {
     const { reports } = await reportsOf(undefined, 1)
     expect(reports).toEqual([{ seen: 'deviceRefused', description: 'there is no connector function meter' }])
+  })
+})
+
+describe('a function that takes its time', () => {
+  const asItIs: FunctionConnectorParts['run'] = (organization, call) => pool.run(organization, call)
+
+  test.for([
+    [
+      'an HTTP request',
+      (url: string) => `const request = () => ({ http: { url: ${JSON.stringify(url)}, body: 'late' } })`,
+    ],
+    ['a payload', () => `const request = () => ({ mqtt: { payload: 'late' } })`],
+  ] as const)('has %s given back that comes later than it may be sent', async ([, sourceFor]) => {
+    const seen: string[] = []
+    const url = await httpDevice(({ body }, response) => {
+      seen.push(body)
+      response.writeHead(200).end()
+    })
+    const hand = (payload: string): Handed => {
+      seen.push(payload)
+      return 'sent'
+    }
+    const report = async (prepareMs: number) => {
+      const reports = bookReports()
+      const asked = request({ functionName: 'meter' })
+      reports.send(connector(sourceFor(url), hand, { run: asItIs, prepareMs }), [asked])
+      return (await reports.until(1, asked))[0]!.seen
+    }
+    expect(await report(0)).toBe('notSent')
+    expect(await report(60_000)).toBe('sent')
+    await expect.poll(() => seen, { timeout: 45_000 }).toEqual(['late'])
+  })
+
+  test('is not begun where its turn comes too late', async () => {
+    const reports = bookReports()
+    const begins: (number | undefined)[] = []
+    const run: FunctionConnectorParts['run'] = async (_organization, _call, beginMs) => {
+      begins.push(beginMs)
+      return { ok: false, fault: 'busy', description: 'its turn came too late', log: [] }
+    }
+    const asked = request({ functionName: 'meter' })
+    reports.send(connector('const request = () => ({ result: {} })', undefined, { run, prepareMs: 5_000 }), [asked])
+    expect(await reports.until(1, asked)).toEqual([{ seen: 'notSent' }])
+    expect(begins).toEqual([expect.any(Number)])
+    expect(begins[0]).toBeLessThanOrEqual(5_000)
   })
 })

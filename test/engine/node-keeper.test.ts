@@ -4,6 +4,13 @@ import { testDatabase } from '../database.ts'
 import { EPOCH } from './workbench.ts'
 
 const { database } = await testDatabase()
+const quiet = {
+  onOutage: async () => {},
+  measureClock: async () => {},
+  onSilence: () => {},
+  onRevival: async () => {},
+  onChange: () => {},
+}
 const at = (seconds: number) => new Date(EPOCH.getTime() + seconds * 1_000)
 
 test('a heartbeat does not wait for what is recorded again after a silence, and what fails is recorded again after the next', async () => {
@@ -46,4 +53,24 @@ test('a heartbeat does not wait for what is recorded again after a silence, and 
   expect(revivals).toHaveLength(3)
   // A silence is told once, with its length, however often its revival is tried.
   expect(silences).toEqual([6_000, 6_000])
+})
+
+test('nodes that start one after the other after an outage agree since when somebody lives, and so on what was missed', async () => {
+  const keeperOf = (node: number) =>
+    createNodeKeeping({ ...quiet, database, self: { node, name: `node-${node}`, roles: ['engine'] } })
+  const [first, second] = [keeperOf(11), keeperOf(12)]
+  await first.turn(at(1_000))
+  await second.turn(at(1_001))
+  expect([first, second].map(each => each.livedSince(at(1_001)))).toEqual([at(1_000), at(1_000)])
+
+  // Both stand still, as where the database is away; whoever is back first begins to live anew, and the other takes its word.
+  await second.turn(at(2_000))
+  await first.turn(at(2_001))
+  expect([first, second].map(each => each.livedSince(at(2_001)))).toEqual([at(2_000), at(2_000)])
+
+  // While one goes on, another that is silent misses nothing.
+  await second.turn(at(2_004))
+  await second.turn(at(2_008))
+  await first.turn(at(2_009))
+  expect(first.livedSince(at(2_009))).toEqual(at(2_000))
 })

@@ -170,7 +170,7 @@ export async function createWorkbench(
 
   /** A process that lives has beaten within the last second; only an outage is silent. */
   async function beat(): Promise<void> {
-    await recordHeartbeat(shared, { node, name: `node-${node}`, roles: ['engine'] }, clock.now())
+    await recordHeartbeat(shared, { node, name: `node-${node}`, roles: ['engine'] }, clock.now(), clock.now())
   }
 
   const woken = new Set<string>()
