@@ -38,6 +38,10 @@ export interface Happening {
   readonly flow?: Flow
   /** of a sender's report: the launch it is about, epoch ms */
   readonly launchedAt?: number
+  /** of a request that was sent: when it was handed to its way */
+  readonly handedAt?: Date
+  /** of a device that has connected again: when */
+  readonly connectedAt?: Date
   /** the node that takes a request in hand, or that is said to have lost it */
   readonly node?: number
   /** of a hand-out, again or instead: what was heard of since is not handed out */
@@ -104,8 +108,16 @@ export class OperationDraft {
     const decision = decide(this.state().phase, event, result)
     if (decision.effects.includes('file')) return 'stray'
     const outcome = result ?? (seen && OBSERVED_RESULTS[seen]) ?? 'ERROR_TIMEOUT'
+    const swallowed = this.#maySwallow(happening)
     this.#carryOut(event, decision, happening, outcome, now)
-    return 'taken'
+    return swallowed ? this.apply({ key: happening.key, seen: 'reconnected' }, now) : 'taken'
+  }
+
+  /** Whether a request went over MQTT to a device that has connected again since: it may have gone with the connection before. */
+  #maySwallow({ seen, flow, handedAt }: Happening): boolean {
+    const { status, heardAt } = this.row
+    if (seen !== 'sent' || flow !== 'mqtt' || status !== 'QUEUED') return false
+    return heardAt !== null && handedAt !== undefined && heardAt >= handedAt
   }
 
   #carryOut(
@@ -120,7 +132,9 @@ export class OperationDraft {
     const between = this.state().phase === 'BETWEEN_ATTEMPTS'
     const isHandOut = event === 'handedOut' || event === 'askedInstead'
     const takenUp = isHandOut || (event === 'resent' && row.status === 'QUEUED')
-    if (decision.status !== row.status || decision.effects.length > 0 || takenUp) this.changed = true
+    // Nothing else is heard of a device while its request is under way.
+    const cameBack = event === 'reconnected' && row.status === 'QUEUED' ? (happening.connectedAt ?? null) : null
+    if (decision.status !== row.status || decision.effects.length > 0 || takenUp || cameBack) this.changed = true
     if (decision.effects.includes('enqueue') || decision.effects.includes('retryLater')) row.sender = null
     if (event === 'launch' || takenUp) row.sender = happening.node ?? null
     if (decision.effects.includes('keepSteps') && word) this.#keepWord(word, between, now)
@@ -140,6 +154,8 @@ export class OperationDraft {
       row.launchedAt = laterThan(row.launchedAt, now)
       row.flow = null
     }
+    if (event === 'launch' || (takenUp && !isHandOut)) row.heardAt = null
+    if (cameBack) row.heardAt = cameBack
     if (event === 'sent' || isHandOut || word) row.heardAt = laterThan(row.heardAt, now)
     if (happening.flow && event !== 'stray') row.flow = happening.flow
     row.status = decision.status

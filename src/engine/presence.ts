@@ -70,14 +70,19 @@ export function createPresence(parts: {
     return signs.map(() => undefined)
   })
 
-  async function wakeOperations(devices: readonly (DeviceNumbers & Pick<Sign, 'stayed'>)[]): Promise<void> {
-    const stayed = new Set(devices.filter(device => device.stayed).map(({ entity }) => entity))
-    const operations = (await liveOperationsOf(database, devices)).filter(each => awaitsConnect(each, stayed))
+  async function wakeOperations(devices: readonly (DeviceNumbers & Partial<Sign>)[]): Promise<void> {
+    const connects = new Map(devices.map(device => [device.entity, device]))
+    const operations = (await liveOperationsOf(database, devices)).filter(each =>
+      awaitsConnect(each, connects.get(each.device)?.stayed === true),
+    )
     if (operations.length === 0) return
     const work = async (tx: Transaction) => {
       const open = await openJobsAmong(tx, operations, clock)
       const happenings = operations.flatMap((key): Happening[] => {
-        if (key.status !== 'WAITING_FOR_CONNECTION') return [{ key, seen: 'reconnected' }]
+        if (key.status !== 'WAITING_FOR_CONNECTION') {
+          const connectedAt = connects.get(key.device)?.at
+          return [{ key, seen: 'reconnected', ...(connectedAt && { connectedAt }) }]
+        }
         // Behind a closed gate it waits on; whatever opens the gate looks for the device.
         return open.has(key.job) ? [{ key, seen: 'connected' }] : []
       })
@@ -161,12 +166,14 @@ function onceInAWhile() {
 }
 
 /**
- * Whether a connect of the device means anything to an operation, where the connections of some devices were there all the time. A
- * device that is to ask gets nothing by connecting.
+ * Whether a connect of the device means anything to an operation; `stayed` where it was connected all the time. What is on its way to
+ * the device at that moment may go with the connection before. A device that is to ask gets nothing by connecting.
  */
-function awaitsConnect({ device, deviceFlow, status, flow }: DeviceOperation, stayed: ReadonlySet<bigint>): boolean {
+function awaitsConnect({ deviceFlow, status, flow }: DeviceOperation, stayed: boolean): boolean {
   if (deviceFlow === 'pull') return false
-  return status === 'WAITING_FOR_CONNECTION' || (status === 'WAITING_FOR_ACK' && flow === 'mqtt' && !stayed.has(device))
+  if (status === 'WAITING_FOR_CONNECTION') return true
+  if (stayed) return false
+  return status === 'QUEUED' ? deviceFlow !== 'http' : status === 'WAITING_FOR_ACK' && flow === 'mqtt'
 }
 
 /** Whether a later sign of a device replaces an earlier one: a mere sight only another, nor does the end of a connection already replaced. */

@@ -90,17 +90,23 @@ export function createRequestSender(parts: RequestSenderParts): RequestSender {
   /** A request leaves this node's hands by its first report, once that is written. */
   async function onReport(request: RoutedRequest, report: SendReport, isFirst: boolean, handedAt: Date): Promise<void> {
     if (report.seen === 'notSent') return await giveBackLater(request)
-    const written = report.seen === 'answered' ? await answer(request, report.message) : await observe(request, report)
+    const written =
+      report.seen === 'answered' ? await answer(request, report.message) : await observe(request, report, handedAt)
     if (isFirst) letGo(request)
     if (written && report.seen === 'away') onAway(request, handedAt)
   }
 
-  function observe(request: RoutedRequest, report: Exclude<SendReport, { seen: 'answered' | 'notSent' }>) {
+  function observe(
+    request: RoutedRequest,
+    report: Exclude<SendReport, { seen: 'answered' | 'notSent' }>,
+    handedAt: Date,
+  ) {
     return gatherer.report({
       key: request.key,
       seen: report.seen,
       flow: ('over' in report && report.over) || request.flow,
       launchedAt: request.launchedAt,
+      handedAt,
       ...('description' in report && { description: report.description }),
     })
   }

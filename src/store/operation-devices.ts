@@ -76,10 +76,10 @@ const live = statement<DeviceOperation, [number[], bigint[]]>(
      join entity d on d.partition = c.device_partition and d.entity = c.device
      join operation_live l on l.partition = c.partition and l.entity = c.entity
      join operation o on o.job = l.job and o.partition = l.partition and o.entity = l.entity
-    where o.status in ('WAITING_FOR_CONNECTION', 'WAITING_FOR_ACK', 'IN_PROGRESS')`,
+    where o.status in ('QUEUED', 'WAITING_FOR_CONNECTION', 'WAITING_FOR_ACK', 'IN_PROGRESS')`,
 )
 
-/** The launched operations of devices that are not on their way to them just now. */
+/** The launched operations of devices. */
 export function liveOperationsOf(db: Queryable, devices: readonly DeviceNumbers[]): Promise<DeviceOperation[]> {
   if (devices.length === 0) return Promise.resolve([])
   return db.run(live, [devices.map(device => device.partition), devices.map(device => device.entity)])

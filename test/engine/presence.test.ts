@@ -116,6 +116,34 @@ test('without ackTimeout the timeout of a request that was sent again runs from 
   expect(await operationOf(bench, job, device)).toMatchObject({ status: 'TIMEOUT_CANCELLED' })
 })
 
+test('a device that reconnects after its request was handed over, before that is written, is sent to again, same attempt', async () => {
+  const { job, device, numbers } = await jobOnNew()
+  bench.device = async (_, report) => {
+    bench.device = obedient()
+    await engine.presence.connected(numbers, 'c2')
+    report({ seen: 'sent' })
+  }
+  await bench.settle()
+  expect(bench.sent.map(request => request.id)).toEqual([bench.sent[0]!.id, bench.sent[0]!.id])
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'FINISHED', attempt: 1 })
+})
+
+test('a device that reconnects before its request is handed over is sent to once', async () => {
+  bench.device = away
+  const { job, device, numbers } = await jobOnNew()
+  await bench.settle()
+  bench.device = silent
+  bench.sent.length = 0
+  bench.capacity = 0
+  await engine.presence.connected(numbers, 'c1')
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'QUEUED' })
+  await engine.presence.connected(numbers, 'c2')
+  bench.capacity = 500
+  await bench.settle()
+  expect(bench.sent.length).toBe(1)
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'WAITING_FOR_ACK', attempt: 1 })
+})
+
 test('a device that has acknowledged is not sent to again when it reconnects', async () => {
   bench.device = silent
   const { job, device, numbers } = await jobOnNew()
