@@ -12,7 +12,7 @@ import type { Connector, DeviceMessage, OperationRequest, SendReport } from '../
 import { DEVICE_URL_TEMPLATE, deviceUrl } from './device-url.ts'
 import type { HttpWord } from './http-exchange.ts'
 import type { HttpHosts, OwnedRequest } from './http-hosts.ts'
-import type { MqttLink } from './mqtt.ts'
+import { handedReport, type MqttLink } from './mqtt.ts'
 
 export interface FunctionConnectorParts {
   readonly hosts: HttpHosts
@@ -56,8 +56,8 @@ export function functionConnector(parts: FunctionConnectorParts): Connector {
     if (asked.way === 'result') return tell({ seen: 'answered', message: messageOf([asked.response], request) })
     if (leftMs() < 0) return tell({ seen: 'notSent' })
     if (asked.way === 'http') return sendHttp(request, source, asked.http, tell)
-    const seen = await link.hand(request.device, Buffer.from(asked.payload), request.exchangeMs)
-    tell(seen === 'notSent' ? { seen } : { seen, over: 'mqtt' })
+    const report = handedReport(await link.hand(request.device, Buffer.from(asked.payload), request.exchangeMs))
+    tell(report.seen === 'sent' || report.seen === 'away' ? { ...report, over: 'mqtt' } : report)
   }
 
   function sendHttp(request: OperationRequest, source: string, http: FunctionHttp, tell: Tell): void {

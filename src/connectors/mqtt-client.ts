@@ -46,6 +46,8 @@ export interface MqttConnection {
 export interface LiveMqttConnection extends MqttConnection {
   /** messages at QoS 1 that the broker takes before it has acknowledged one */
   readonly receiveMax: number
+  /** bytes of a packet that the broker takes */
+  readonly packetMax: number
 }
 
 /** What is done with each connection. */
@@ -96,7 +98,7 @@ export function keepMqttClient(settings: MqttClientSettings, user: MqttConnectio
     client.once('connect', packet => {
       madeAt = timers.now()
       log.info('connected to the MQTT broker')
-      live = { client, receiveMax: receiveMaxOf(packet), lost: lost.signal }
+      live = { client, ...boundsOf(packet), lost: lost.signal }
       user.onConnect?.(live)
     })
     const onLost = (error?: Error) => {
@@ -146,6 +148,9 @@ function optionsOf(settings: MqttClientSettings): IClientOptions {
   }
 }
 
-function receiveMaxOf({ properties }: IConnackPacket): number {
-  return properties?.receiveMaximum ?? RECEIVE_MAX_DEFAULT
+function boundsOf({ properties }: IConnackPacket): Pick<LiveMqttConnection, 'receiveMax' | 'packetMax'> {
+  return {
+    receiveMax: properties?.receiveMaximum ?? RECEIVE_MAX_DEFAULT,
+    packetMax: properties?.maximumPacketSize ?? Number.POSITIVE_INFINITY,
+  }
 }

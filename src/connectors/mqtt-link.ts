@@ -3,6 +3,7 @@
  * sent once the broker has acknowledged it. It keeps nothing while the broker cannot be reached.
  */
 import { deviceTopic } from '../contract/device-addresses.ts'
+import type { BrokerRefusals } from './broker-refusals.ts'
 import type { Handed, MqttLink } from './mqtt.ts'
 import type { KeptMqttClient } from './mqtt-client.ts'
 
@@ -15,12 +16,20 @@ export interface ExternalLinkSettings {
   readonly unreadBytesMax?: number
 }
 
+/** What a PUBLISH takes beside its topic and its payload, at most: header, lengths, number and the time of its expiry. */
+const PACKET_BYTES = 20
+
+/** Made once: a thousand are lost together. */
+const LOST = new Error('the connection is lost')
+
 /**
  * Makes the link. However slow the broker is, a request that it was given is its own until it acknowledges or the connection is lost: given
- * again, it would reach the device twice. What was not acknowledged when the connection was lost was not sent as far as is known.
+ * again, it would reach the device twice. What was not acknowledged when the connection was lost was not sent as far as is known, and
+ * neither was what the broker refused.
  */
 export function externalLink(
   kept: Pick<KeptMqttClient, 'live'>,
+  refusals: BrokerRefusals,
   { inFlightMax = 1000, acknowledgeMs = 60_000, unreadBytesMax = 1_048_576 }: ExternalLinkSettings = {},
 ): MqttLink {
   let inFlight = 0
@@ -28,24 +37,47 @@ export function externalLink(
   function room(): number {
     const live = kept.live()
     if (live === undefined || live.client.stream.writableLength > unreadBytesMax) return 0
-    return Math.max(0, Math.min(inFlightMax, live.receiveMax) - inFlight)
+    return Math.max(0, Math.min(inFlightMax, live.receiveMax, refusals.atOnce()) - inFlight)
+  }
+
+  function handedOf(entity: bigint, error: unknown): Handed {
+    if (!error) {
+      refusals.taken(entity)
+      return 'sent'
+    }
+    const reason = reasonOf(error)
+    if (reason === undefined) {
+      refusals.lost(entity)
+      return 'notSent'
+    }
+    const refused = refusals.refused(entity, reason)
+    return refused === undefined ? 'notSent' : { refused }
   }
 
   return {
     capacity: room,
-    hand({ deviceId }, payload, expiresMs) {
+    isDue: ({ entity }) => refusals.isDue(entity),
+    hand({ deviceId, entity }, payload, expiresMs) {
       const live = kept.live()
-      if (live === undefined || room() === 0) return Promise.resolve('notSent')
+      if (live === undefined || room() === 0 || !refusals.isDue(entity)) return Promise.resolve('notSent')
+      const topic = deviceTopic('request', deviceId)
+      // Given it all the same, the broker would end the connection, over and over.
+      if (PACKET_BYTES + Buffer.byteLength(topic) + payload.length > live.packetMax) {
+        return Promise.resolve({ refused: `the MQTT broker takes packets of at most ${live.packetMax} bytes` })
+      }
       const properties = { messageExpiryInterval: Math.max(1, Math.ceil(expiresMs / 1000)) }
       const inV5 = live.client.options.protocolVersion === 5
       const { promise, resolve } = Promise.withResolvers<Handed>()
-      const onLost = () => resolve('notSent')
+      let isOpen = true
+      const settle = (error: unknown) => {
+        if (isOpen) resolve(handedOf(entity, error))
+        isOpen = false
+      }
+      const onLost = () => settle(LOST)
       const timer = setTimeout(() => live.client.end(true), acknowledgeMs)
       live.lost.addEventListener('abort', onLost, { once: true })
       inFlight += 1
-      live.client.publish(deviceTopic('request', deviceId), payload, { qos: 1, ...(inV5 && { properties }) }, error =>
-        resolve(error ? 'notSent' : 'sent'),
-      )
+      live.client.publish(topic, payload, { qos: 1, ...(inV5 && { properties }) }, settle)
       return promise.finally(() => {
         inFlight -= 1
         clearTimeout(timer)
@@ -53,4 +85,10 @@ export function externalLink(
       })
     },
   }
+}
+
+/** The reason that the broker gave; undefined where the connection failed. */
+function reasonOf(error: unknown): number | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'number' ? code : undefined
 }

@@ -6,8 +6,8 @@ import { fitsTopic } from '../contract/device-addresses.ts'
 import { requestMessage } from '../contract/device-exchange.ts'
 import type { Connector, DeviceAddress, OperationRequest, SendReport } from '../engine/connector.ts'
 
-/** What becomes of one request on a link. */
-export type Handed = 'sent' | 'away' | 'notSent'
+/** What becomes of one request on a link; where the broker would never take it, what it says. */
+export type Handed = 'sent' | 'away' | 'notSent' | { readonly refused: string }
 
 /** A device as a link addresses it. */
 export type MqttDevice = Pick<DeviceAddress, 'deviceId' | 'entity'>
@@ -16,6 +16,8 @@ export type MqttDevice = Pick<DeviceAddress, 'deviceId' | 'entity'>
 export interface MqttLink {
   /** requests that could be handed over now */
   capacity(): number
+  /** whether one to this device could be among them; absent: always */
+  isDue?(device: MqttDevice): boolean
   /**
    * Hands a request over: `sent` once the broker has it or the device's own connection does, `away` where the broker knows that the
    * device is not there, `notSent` where the broker cannot be reached. Nothing is delivered later than `expiresMs` from now where
@@ -35,12 +37,16 @@ export function mqttConnector(link: MqttLink): Connector {
       return { seen: 'unreachable', description: 'the identifier of the device cannot be part of an MQTT topic' }
     }
     const payload = Buffer.from(JSON.stringify(requestMessage(request)))
-    return { seen: await link.hand(request.device, payload, request.exchangeMs) }
+    return handedReport(await link.hand(request.device, payload, request.exchangeMs))
   }
 
   return {
     flow: 'mqtt',
     capacity: () => (stopping ? 0 : link.capacity()),
+    room() {
+      let left = stopping ? 0 : link.capacity()
+      return ({ device }) => link.isDue?.(device) !== false && left-- > 0
+    },
     send(requests, report) {
       if (stopping) return
       for (const request of requests) {
@@ -62,6 +68,11 @@ export function mqttConnector(link: MqttLink): Connector {
       stopped = true
     },
   }
+}
+
+/** What the engine is told of a request that was handed to a link. */
+export function handedReport(handed: Handed): SendReport {
+  return typeof handed === 'string' ? { seen: handed } : { seen: 'unreachable', description: handed.refused }
 }
 
 /** What the link needs of the embedded broker. */

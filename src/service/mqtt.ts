@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
+import { brokerRefusals } from '../connectors/broker-refusals.ts'
 import { embeddedLink, type MqttLink, mqttConnector } from '../connectors/mqtt.ts'
 import { type KeptMqttClient, keepMqttClient } from '../connectors/mqtt-client.ts'
 import { externalLink } from '../connectors/mqtt-link.ts'
@@ -32,6 +33,8 @@ export function createMqtt(parts: {
   readonly log: Logger
   readonly node: number
   readonly names: DeviceNames
+  /** told of each request that an external broker refuses, by the number of the reason */
+  readonly countRefused: (reason: number) => void
 }): Mqtt {
   return parts.config.mqttUrl === null ? embeddedMqtt(parts) : externalMqtt(parts, parts.config.mqttUrl)
 }
@@ -67,10 +70,10 @@ async function certificateOf({ mqttTlsCertFile, mqttTlsKeyFile }: Config) {
   return { cert, key }
 }
 
-function externalMqtt({ config, log, names }: MqttParts, url: string): Mqtt {
+function externalMqtt({ config, log, names, countRefused }: MqttParts, url: string): Mqtt {
   let kept: KeptMqttClient | undefined
   let subscriber: MqttSubscriber | undefined
-  const link = externalLink({ live: () => kept?.live() })
+  const link = externalLink({ live: () => kept?.live() }, brokerRefusals(log, { count: countRefused }))
   return {
     link,
     connector: mqttConnector(link),

@@ -126,7 +126,7 @@ async function build(
     nameService: createNameService({ servers: config.nameServers ?? [] }),
     certificates,
   })
-  const mqtt = createMqtt({ config, log, node, names })
+  const mqtt = createMqtt({ config, log, node, names, countRefused: metrics.countBrokerRefusal })
   if (config.mqttUrl === null && config.roles.includes('south')) await forgetCalls(database)
   atStop(() => mqtt.close())
   const pool = functionPool()

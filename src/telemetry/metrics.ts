@@ -14,6 +14,8 @@ export interface Metrics {
   /** Counts every answer of a server, by route and status. */
   countRequests(server: FastifyInstance): void
   readonly countRefusal: (refusal: SouthRefusal) => void
+  /** of a request by the operator's MQTT broker, with the number that MQTT has for its reason */
+  readonly countBrokerRefusal: (reason: number) => void
   readonly countDelivery: (channel: DeliveryChannel, taken: boolean) => void
   /** Says where the number of connected devices is asked when it is read. */
   countConnected(connected: () => number): void
@@ -35,6 +37,12 @@ export function createMetrics(): Metrics {
   const refusals = new Counter({
     name: 'drover_device_refusals_total',
     help: 'What the device interface turned away, by reason.',
+    labelNames: ['reason'],
+    registers,
+  })
+  const brokerRefusals = new Counter({
+    name: 'drover_broker_refusals_total',
+    help: "Requests to devices that the operator's MQTT broker refused, by the number of its reason.",
     labelNames: ['reason'],
     registers,
   })
@@ -101,6 +109,7 @@ export function createMetrics(): Metrics {
       })
     },
     countRefusal: reason => refusals.inc({ reason }),
+    countBrokerRefusal: reason => brokerRefusals.inc({ reason: `0x${reason.toString(16)}` }),
     countDelivery: (channel, taken) => deliveries.inc({ channel, result: taken ? 'taken' : 'failed' }),
     countConnected(asked) {
       connected = asked

@@ -1,7 +1,7 @@
 /** A broker that does what a test says: it lets clients in, and acknowledges nothing by itself. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { generate, type IPublishPacket, parser } from 'mqtt-packet'
+import { generate, type IConnackPacket, type IPubackPacket, type IPublishPacket, parser } from 'mqtt-packet'
 import { onTestFinished } from 'vitest'
 import { type Notes, notes } from '../south/parts.ts'
 
@@ -9,7 +9,8 @@ import { type Notes, notes } from '../south/parts.ts'
 export interface Arrived {
   readonly topic: string
   readonly payload: string
-  acknowledge(): void
+  /** with a reason of MQTT 5; success by default */
+  acknowledge(reasonCode?: number): void
 }
 
 export interface BrokerDouble {
@@ -21,7 +22,9 @@ export interface BrokerDouble {
   onAccepted: (socket: Socket) => void
 }
 
-export async function brokerDouble(receiveMaximum = 100): Promise<BrokerDouble> {
+export async function brokerDouble(
+  properties: IConnackPacket['properties'] = { receiveMaximum: 100 },
+): Promise<BrokerDouble> {
   const double: Omit<BrokerDouble, 'url'> = { connections: notes(), messages: notes(), onAccepted() {} }
   const sockets = new Set<Socket>()
   const server = createServer(socket => {
@@ -30,7 +33,6 @@ export async function brokerDouble(receiveMaximum = 100): Promise<BrokerDouble> 
     const incoming = parser(version)
     incoming.on('packet', packet => {
       if (packet.cmd === 'connect') {
-        const properties = { receiveMaximum }
         socket.write(generate({ cmd: 'connack', reasonCode: 0, sessionPresent: false, properties }, version))
         double.connections.add(socket)
         double.onAccepted(socket)
@@ -51,10 +53,12 @@ export async function brokerDouble(receiveMaximum = 100): Promise<BrokerDouble> 
 }
 
 function arrived({ topic, payload, messageId = 0 }: IPublishPacket, socket: Socket): Arrived {
-  const puback = { cmd: 'puback', messageId, reasonCode: 0 } as const
   return {
     topic,
     payload: payload.toString(),
-    acknowledge: () => socket.write(generate(puback, { protocolVersion: 5 })),
+    acknowledge(reasonCode = 0) {
+      const puback: IPubackPacket = { cmd: 'puback', messageId, reasonCode }
+      socket.write(generate(puback, { protocolVersion: 5 }))
+    },
   }
 }

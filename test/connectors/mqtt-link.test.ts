@@ -1,12 +1,17 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type BrokerRefusalSettings, brokerRefusals } from '../../src/connectors/broker-refusals.ts'
 import { keepMqttClient } from '../../src/connectors/mqtt-client.ts'
 import { type ExternalLinkSettings, externalLink } from '../../src/connectors/mqtt-link.ts'
 import { silentLog } from '../database.ts'
 import { notes } from '../south/parts.ts'
 import { brokerDouble } from './broker-double.ts'
 
-async function openLink(settings?: ExternalLinkSettings, receiveMaximum?: number) {
-  const broker = await brokerDouble(receiveMaximum)
+async function openLink(
+  settings?: ExternalLinkSettings,
+  receiveMaximum = 100,
+  { maximumPacketSize, ...refusing }: BrokerRefusalSettings & { maximumPacketSize?: number } = {},
+) {
+  const broker = await brokerDouble({ receiveMaximum, ...(maximumPacketSize && { maximumPacketSize }) })
   const made = notes<void>()
   const kept = keepMqttClient(
     { url: broker.url, clientId: 'node', firstPauseMs: 1, longestPauseMs: 10 },
@@ -15,8 +20,8 @@ async function openLink(settings?: ExternalLinkSettings, receiveMaximum?: number
   )
   onTestFinished(() => kept.stop())
   await made.until(1)
-  const link = externalLink(kept, settings)
-  const hand = (deviceId: string) => link.hand({ deviceId, entity: 1n }, Buffer.from(deviceId), 60_000)
+  const link = externalLink(kept, brokerRefusals(silentLog, refusing), settings)
+  const hand = (deviceId: string, entity = 1n) => link.hand({ deviceId, entity }, Buffer.from(deviceId), 60_000)
   return { broker, link, hand, made }
 }
 
@@ -26,7 +31,7 @@ describe('a broker that acknowledges slowly', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const handed = hand('pump-1')
-    let told: string | undefined
+    let told: unknown
     const telling = handed.then(seen => {
       told = seen
     })
@@ -42,7 +47,7 @@ describe('a broker that acknowledges slowly', () => {
   test('is given no more than it takes at once, and more as it acknowledges', async () => {
     const { broker, link, hand } = await openLink({ inFlightMax: 1000 }, 3)
     expect(link.capacity()).toBe(3)
-    const first = ['a', 'b', 'c'].map(hand)
+    const first = ['a', 'b', 'c'].map(id => hand(id))
     const [message] = await broker.messages.until(3)
     expect(link.capacity()).toBe(0)
     expect(await hand('d')).toBe('notSent')
@@ -62,7 +67,7 @@ describe('a broker that acknowledges slowly', () => {
     const [socket] = await broker.connections.until(1)
     socket!.pause()
     const payload = Buffer.alloc(4_000_000)
-    const handed: Promise<string>[] = []
+    const handed: Promise<unknown>[] = []
     // What the machine holds for a reader that reads nothing is not known, but it is bounded.
     await expect
       .poll(
@@ -96,4 +101,93 @@ test('a broker that acknowledges nothing for a minute is as good as gone: the co
   expect(await hand('a')).toBe('notSent')
   await made.until(2)
   expect(broker.messages.all).toHaveLength(1)
+})
+
+describe('a broker that refuses', () => {
+  test('was not sent the request, counts with its reason, and is given nothing for that device before the pause is over', async () => {
+    const time = { now: 0 }
+    const counted: number[] = []
+    const { broker, link, hand } = await openLink({}, 100, {
+      now: () => time.now,
+      random: () => 0,
+      count: reason => counted.push(reason),
+    })
+    const handed = hand('a')
+    ;(await broker.messages.until(1))[0]!.acknowledge(0x87)
+    expect(await handed).toBe('notSent')
+    expect(counted).toEqual([0x87])
+    expect(link.isDue?.({ deviceId: 'a', entity: 1n })).toBe(false)
+    expect(await hand('a')).toBe('notSent')
+    const other = hand('b', 2n)
+    ;(await broker.messages.until(2))[1]!.acknowledge()
+    expect(await other).toBe('sent')
+    expect(broker.messages.all.map(({ topic }) => topic)).toEqual(['odm/request/a', 'odm/request/b'])
+    time.now = 500
+    expect(link.isDue?.({ deviceId: 'a', entity: 1n })).toBe(true)
+  })
+
+  test.for([
+    [0x90, 'the MQTT broker refuses the topic of the device'],
+    [0x99, 'the MQTT broker refuses the format of the request'],
+  ] as const)('a request for what it is, with reason %i, is not asked again', async ([reason, refused]) => {
+    const { broker, hand } = await openLink()
+    const handed = hand('a')
+    ;(await broker.messages.until(1))[0]!.acknowledge(reason)
+    expect(await handed).toEqual({ refused })
+  })
+
+  test('packets beyond a length it told is given none of them', async () => {
+    const { broker, link, hand } = await openLink({}, 100, { maximumPacketSize: 200 })
+    const long = link.hand({ deviceId: 'a', entity: 1n }, Buffer.alloc(200), 60_000)
+    expect(await long).toEqual({ refused: 'the MQTT broker takes packets of at most 200 bytes' })
+    const short = hand('b')
+    ;(await broker.messages.until(1))[0]!.acknowledge()
+    expect(await short).toBe('sent')
+  })
+
+  test('everybody is given one request after each pause, and all again once it takes that', async () => {
+    const time = { now: 0 }
+    const { broker, link, hand } = await openLink({}, 100, { now: () => time.now, random: () => 0, allFrom: 3 })
+    const handed = ['a', 'b', 'c'].map((id, k) => hand(id, BigInt(k)))
+    for (const message of await broker.messages.until(3)) message.acknowledge(0x97)
+    expect(await Promise.all(handed)).toEqual(['notSent', 'notSent', 'notSent'])
+    expect(link.capacity()).toBe(0)
+    time.now = 500
+    expect(link.capacity()).toBe(1)
+    const probe = hand('d', 4n)
+    expect(link.capacity()).toBe(0)
+    ;(await broker.messages.until(4))[3]!.acknowledge(0x97)
+    expect(await probe).toBe('notSent')
+    time.now = 1_000
+    expect(link.capacity()).toBe(0)
+    time.now = 1_500
+    const next = hand('e', 5n)
+    ;(await broker.messages.until(5))[4]!.acknowledge()
+    expect(await next).toBe('sent')
+    expect(link.capacity()).toBe(100)
+  })
+})
+
+test('what is on the way each time the connection breaks is given again later each time, and others at once', async () => {
+  const time = { now: 0 }
+  const { broker, link, hand, made } = await openLink({}, 100, { now: () => time.now, random: () => 0 })
+  const breakWith = async (count: number) => {
+    const handed = hand('long')
+    await broker.messages.until(count)
+    broker.connections.all.at(-1)!.destroy()
+    expect(await handed).toBe('notSent')
+    await made.until(broker.connections.all.length + 1)
+  }
+  await breakWith(1)
+  expect(link.isDue?.({ deviceId: 'long', entity: 1n })).toBe(true)
+  await breakWith(2)
+  expect(link.isDue?.({ deviceId: 'long', entity: 1n })).toBe(false)
+  expect(await hand('long')).toBe('notSent')
+  const other = hand('other', 2n)
+  ;(await broker.messages.until(3))[2]!.acknowledge()
+  expect(await other).toBe('sent')
+  time.now = 500
+  await breakWith(4)
+  time.now = 1_000
+  expect(link.isDue?.({ deviceId: 'long', entity: 1n })).toBe(false)
 })

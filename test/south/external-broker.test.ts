@@ -1,5 +1,7 @@
+import { writeFile } from 'node:fs/promises'
 import { connect } from 'mqtt'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { brokerRefusals } from '../../src/connectors/broker-refusals.ts'
 import { mqttConnector } from '../../src/connectors/mqtt.ts'
 import { keepMqttClient, type MqttClientSettings } from '../../src/connectors/mqtt-client.ts'
 import { externalLink } from '../../src/connectors/mqtt-link.ts'
@@ -17,8 +19,8 @@ beforeEach(() => {
 
 let opened = 0
 
-async function mosquitto(): Promise<Mosquitto> {
-  const broker = await createMosquitto(mosquittoProgram!)
+async function mosquitto(rules?: (folder: string) => Promise<string[]>): Promise<Mosquitto> {
+  const broker = await createMosquitto(mosquittoProgram!, rules)
   onTestFinished(() => broker.remove())
   await broker.start()
   return broker
@@ -78,13 +80,66 @@ const response = (id: string, members: Record<string, unknown> = {}) =>
   JSON.stringify({ operation: { response: { id, ...members } } })
 
 describe.skipIf(mosquittoProgram === undefined)('behind an external broker', () => {
+  test('that lets Drover publish nothing, requests are held back and counted, and the connection stays', async () => {
+    const broker = await mosquitto(async folder => {
+      await writeFile(`${folder}/acl`, ['topic read #', 'topic write odm/request/let'].join('\n'))
+      return ['allow_anonymous true', `acl_file ${folder}/acl`]
+    })
+    const { kept } = await openSouth(broker.url)
+    const counted = notes<number>()
+    const refusals = brokerRefusals(silentLog, { count: reason => counted.add(reason), firstPauseMs: 600_000 })
+    const connector = mqttConnector(externalLink(kept, refusals))
+    const reports = bookReports()
+    const [asked, other] = [request({ deviceId: 'kept-out' }), request({ deviceId: 'let' })]
+    reports.send(connector, [asked])
+    expect(await reports.until(1, asked)).toEqual([{ seen: 'notSent' }])
+    expect(connector.room?.()(asked)).toBe(false)
+    expect(connector.room?.()(other)).toBe(true)
+    reports.send(connector, [other])
+    expect(await reports.until(1, other)).toEqual([{ seen: 'sent' }])
+    expect(counted.all).toEqual([0x87])
+    expect(kept.live()).toBeDefined()
+  })
+
+  test('that takes packets up to a length, a longer request is reported so, and the connection stays', async () => {
+    const broker = await mosquitto(async () => ['allow_anonymous true', 'max_packet_size 5000'])
+    const { kept, connected } = await openSouth(broker.url)
+    const connector = mqttConnector(externalLink(kept, brokerRefusals(silentLog)))
+    const reports = bookReports()
+    const [long, short] = [request({}, { parameters: { text: 'x'.repeat(6_000) } }), request()]
+    reports.send(connector, [long, short])
+    expect(await reports.until(1, long)).toEqual([
+      { seen: 'unreachable', description: 'the MQTT broker takes packets of at most 5000 bytes' },
+    ])
+    expect(await reports.until(1, short)).toEqual([{ seen: 'sent' }])
+    expect(connected.all).toHaveLength(1)
+  })
+
+  test('that refuses a length without having told, the request that breaks the connection lets others through', async () => {
+    const broker = await mosquitto(async () => ['allow_anonymous true', 'message_size_limit 5000'])
+    const { kept, connected } = await openSouth(broker.url)
+    const connector = mqttConnector(externalLink(kept, brokerRefusals(silentLog, { firstPauseMs: 600_000 })))
+    const long = request({}, { parameters: { text: 'x'.repeat(6_000) } })
+    for (const times of [1, 2]) {
+      const reports = bookReports()
+      reports.send(connector, [long])
+      expect(await reports.until(1)).toEqual([{ seen: 'notSent' }])
+      await connected.until(times + 1)
+    }
+    expect(connector.room?.()(long)).toBe(false)
+    const reports = bookReports()
+    reports.send(connector, [long, request()])
+    expect((await reports.until(2)).map(({ seen }) => seen).sort()).toEqual(['notSent', 'sent'])
+    expect(connected.all).toHaveLength(3)
+  })
+
   test.for([4, 5] as const)(
     'speaking MQTT version %i, requests reach devices and their messages reach the house',
     async protocolVersion => {
       const { url } = await mosquitto()
       const { kept } = await openSouth(url, { protocolVersion })
       const pump = await connectDevice(url, 'pump-1')
-      const connector = mqttConnector(externalLink(kept))
+      const connector = mqttConnector(externalLink(kept, brokerRefusals(silentLog)))
       const reports = bookReports()
       const asked = request()
       reports.send(connector, [asked])
@@ -220,7 +275,7 @@ describe.skipIf(mosquittoProgram === undefined)('behind an external broker', () 
   test('while the broker is away nothing is sent, and a request is not sent late', async () => {
     const broker = await mosquitto()
     const { kept, connected } = await openSouth(broker.url)
-    const connector = mqttConnector(externalLink(kept))
+    const connector = mqttConnector(externalLink(kept, brokerRefusals(silentLog)))
     const pump = await connectDevice(broker.url, 'pump-1')
     const lost = new Promise(resolve => kept.live()?.lost.addEventListener('abort', resolve))
     await broker.kill('SIGKILL')
@@ -242,7 +297,7 @@ describe.skipIf(mosquittoProgram === undefined)('behind an external broker', () 
   test('five thousand operations over a broker killed and started again all end', async () => {
     const broker = await mosquitto()
     const { kept } = await openSouth(broker.url)
-    const link = externalLink(kept)
+    const link = externalLink(kept, brokerRefusals(silentLog))
     const connector = mqttConnector(link)
     const pump = await connectDevice(broker.url, 'pump-1')
     pump.client.on('message', (_topic, payload) => {
