@@ -142,7 +142,7 @@ export function createConnectorFunctions(parts: ConnectorFunctionsParts): Connec
   /** A source is judged by running it alone: it must be a script within the limits that defines one of the two functions. */
   async function judge(organization: number, source: string): Promise<void> {
     const outcome = await run(organization, { source, part: null, arguments: [] })
-    if (!outcome.ok && outcome.fault === 'busy') throw new DroverError('tooMany', [], undefined, 1_000)
+    if (!outcome.ok && outcome.fault === 'busy') throw new DroverError('tooMany')
     if (!outcome.ok) throw invalidField('source', outcome.description)
     if (Array.isArray(outcome.value) && outcome.value.length > 0) return
     throw invalidField('source', 'defines neither a function request nor a function response')
@@ -242,7 +242,7 @@ export function createConnectorFunctions(parts: ConnectorFunctionsParts): Connec
       if (source === undefined) return undefined
       const outcome = await run(organization, { source, part: 'response', arguments: [message, { id }] })
       if (outcome.ok) return outcome.value
-      if (outcome.fault === 'busy') throw new DroverError('tooMany', [], undefined, 1_000)
+      if (outcome.fault === 'busy') throw new DroverError('tooMany')
       throw invalidField('body', `makes its connector function fail: ${outcome.description}`)
     },
   }

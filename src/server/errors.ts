@@ -19,11 +19,11 @@ export const STATUS_OF: Readonly<Record<ErrorKind, number>> = {
   fault: 500,
 }
 
-/** How soon to ask again when the database could not be had. */
+/** How soon to ask again when the database could not be had, and where a refusal does not say. */
 const AWAY_RETRY_MS = 2_000
-
-/** When a client may come again where the refusal does not say. */
 const RETRY_AFTER_MS = 1_000
+/** Over so long those come again that were turned away together: not all in the same second. */
+const RETRY_SPREAD_MS = 5_000
 
 /** The body of every answer that is not a success. */
 export interface ErrorBody {
@@ -57,11 +57,13 @@ function refusalOf(error: unknown): DroverError {
   const own = typeof code === 'string' ? OWN_REFUSALS[code] : undefined
   if (own) return own(error)
   // Nobody is at fault who asked: the same request may go through a moment later, here or at another process.
-  if (isUnavailable(error)) return new DroverError('unavailable', [], undefined, AWAY_RETRY_MS)
+  if (isUnavailable(error)) return new DroverError('unavailable', [], undefined, AWAY_RETRY_MS + spread())
   // The body's stream broke off, or the like: the client's side of the exchange failed, not ours.
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) return new DroverError('malformed')
   return new DroverError('fault')
 }
+
+const spread = () => Math.random() * RETRY_SPREAD_MS
 
 /** Answers a thrown thing, and logs it where it is a fault of ours. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -70,7 +72,8 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
     request.log.warn({ err: error, req: request }, 'a request was refused: the database is away')
   if (refusal.entry.kind === 'fault') request.log.error({ err: error, req: request }, 'a request failed')
   const { kind } = refusal.entry
-  const retryAfterMs = refusal.retryAfterMs ?? (kind === 'tooMany' || kind === 'stopping' ? RETRY_AFTER_MS : undefined)
+  const retryAfterMs =
+    refusal.retryAfterMs ?? (kind === 'tooMany' || kind === 'stopping' ? RETRY_AFTER_MS + spread() : undefined)
   if (retryAfterMs !== undefined) reply.header('retry-after', Math.max(1, Math.ceil(retryAfterMs / 1000)))
   return reply.status(STATUS_OF[refusal.entry.kind]).type('application/json').send(errorBody(refusal))
 }

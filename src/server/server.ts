@@ -110,7 +110,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   })
 
   function refusalOf({ url, headers }: FastifyRequest): DroverError | undefined {
-    if (stopping && !isForHealth(url)) return new DroverError('stopping', [], undefined, 1_000)
+    if (stopping && !isForHealth(url)) return new DroverError('stopping')
     if (/%00/.test(url)) return new DroverError('malformed', [{ name: 'path', value: 'holds %00' }])
     const encoded = (headers['content-encoding'] ?? 'identity') !== 'identity'
     return encoded ? new DroverError('notJson', [{ name: 'content-encoding' }]) : undefined

@@ -21,6 +21,7 @@ export const SOUTH_REFUSALS = [
   'unreadable-message',
   'foreign-topic',
   'too-many-polls',
+  'too-many-messages',
   'too-many-connections',
   'broken-packet',
 ] as const

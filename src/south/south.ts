@@ -10,6 +10,7 @@ import { reportIn, requestMessage } from '../contract/device-exchange.ts'
 import { parseDeviceJson, type Reading, utf8Text } from '../contract/reading.ts'
 import { DroverError } from '../domain/errors.ts'
 import { invalidField } from '../domain/refusal.ts'
+import { messageShares } from './message-shares.ts'
 import { takeOwnMessage } from './own-messages.ts'
 import type { SouthDevice, SouthParts } from './parts.ts'
 import { heldPolls, readWait } from './polls.ts'
@@ -70,6 +71,7 @@ export async function south(
   const devices = new WeakMap<FastifyRequest, SouthDevice>()
   const contentTypes = new WeakMap<FastifyRequest, string>()
   const polls = heldPolls(pollsMax)
+  const messages = messageShares()
 
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: bodyBytesMax }, (_request, body, done) => {
@@ -78,18 +80,30 @@ export async function south(
   server.addHook('preClose', async () => polls.end())
 
   // Before the body is read: who may not speak is not listened to.
-  server.addHook('onRequest', async (request: DeviceRequest) => {
+  server.addHook('onRequest', async (request: DeviceRequest, reply) => {
     const device = await authenticated(request)
     if (device === undefined) {
       count('unauthorized')
       throw new DroverError('unauthorized')
     }
+    if (request.method === 'POST') takeIn(device, reply)
     devices.set(request, device)
     const contentType = request.headers['content-type']
     if (contentType !== undefined) contentTypes.set(request, contentType)
     // Every body is read as JSON whatever its type says, also where it says nothing that is a type.
     request.headers['content-type'] = 'application/json'
   })
+
+  /** Counts a message as in hand until its answer has left. */
+  function takeIn({ entity }: SouthDevice, { raw }: FastifyReply): void {
+    const done = messages.begin(entity)
+    if (done === undefined) {
+      count('too-many-messages')
+      throw messages.refusal()
+    }
+    raw.once('close', done)
+    if (raw.destroyed) done()
+  }
 
   async function authenticated(request: DeviceRequest): Promise<SouthDevice | undefined> {
     const { deviceId } = request.params
@@ -142,7 +156,8 @@ export async function south(
     { schema: PENDING, validatorCompiler, exposeHeadRoute: false },
     async (request, reply) => {
       const waitMs = readWait(queryOf(request).wait)
-      const poll = polls.begin()
+      const { entity } = deviceOf(request)
+      const poll = polls.begin(entity)
       if (poll === undefined) {
         count('too-many-polls')
         throw polls.refusal()
@@ -158,7 +173,7 @@ export async function south(
         return reply.status(200).type('application/json').send(requestMessage(operation))
       } finally {
         reply.raw.off('close', leave)
-        polls.finish(poll)
+        polls.finish(entity, poll)
       }
     },
   )

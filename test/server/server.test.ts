@@ -7,6 +7,7 @@ import Type from 'typebox'
 import { afterEach, describe, expect, test } from 'vitest'
 import { DroverError } from '../../src/domain/errors.ts'
 import { createServer, type ServerOptions } from '../../src/server/server.ts'
+import { asked } from '../../src/store/asking.ts'
 import { silentLog } from '../database.ts'
 
 const servers: { close(): Promise<unknown> }[] = []
@@ -201,6 +202,28 @@ describe('an answer', () => {
     const answer = await serve().inject('/refuses')
     expect(answer.statusCode).toBe(429)
     expect(answer.headers['retry-after']).toBe('2')
+  })
+
+  test('sends those that it turns away together home for different times, where the refusal says none', async () => {
+    const server = serve()
+    const away = asked(Promise.reject(new Error('the connection is cut')))
+    await away.catch(() => {})
+    server.get('/busy', () => Promise.reject(new DroverError('tooMany')))
+    server.get('/away', () => away)
+    for (const [url, status, least] of [
+      ['/busy', 429, 1],
+      ['/away', 503, 2],
+    ] as const) {
+      const told: number[] = []
+      for (let k = 0; k < 60; k += 1) {
+        const answer = await server.inject(url)
+        expect(answer.statusCode).toBe(status)
+        told.push(Number(answer.headers['retry-after']))
+      }
+      expect(Math.min(...told)).toBeGreaterThanOrEqual(least)
+      expect(Math.max(...told)).toBeLessThanOrEqual(least + 5)
+      expect(new Set(told).size).toBeGreaterThan(2)
+    }
   })
 
   test('carries the request id that the client gave, or one of ours', async () => {

@@ -5,6 +5,8 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { DroverError } from '../../src/domain/errors.ts'
 import type { OperationRequest } from '../../src/engine/connector.ts'
 import { createServer } from '../../src/server/server.ts'
+import { MESSAGES_PER_DEVICE } from '../../src/south/message-shares.ts'
+import { POLLS_PER_DEVICE } from '../../src/south/polls.ts'
 import { type SouthSettings, south } from '../../src/south/south.ts'
 import { request } from '../connectors/requests.ts'
 import { silentLog } from '../database.ts'
@@ -139,6 +141,43 @@ describe('a response', () => {
   })
 })
 
+test('a device with too many messages in hand is told to come again, and no other', async () => {
+  const { url } = await open()
+  const commit = Promise.withResolvers<'taken'>()
+  house.onSubmit = ({ deviceId }) => (deviceId === 'pump-1' ? commit.promise : Promise.resolve('taken'))
+  const inHand = Array.from({ length: MESSAGES_PER_DEVICE }, () => post(`${url}/operation/response`, response({})))
+  await house.messages.until(MESSAGES_PER_DEVICE)
+  for (const path of ['operation/response', 'collect/iot', 'collect/dmm', 'own']) {
+    const refused = await post(`${url}/${path}`, response({}))
+    expect([path, refused.status, refused.headers.has('retry-after')]).toEqual([path, 429, true])
+  }
+  expect(house.refusals.all).toEqual(Array(4).fill('too-many-messages'))
+  const other = await post(`${url.replace('pump-1', 'pump-2')}/operation/response`, response({}), {
+    'x-apikey': 'key-of-pump-2',
+  })
+  expect(other.status).toBe(200)
+  // To ask for work is no message.
+  expect((await fetch(`${url}/operation/pending`, { headers: key })).status).toBe(204)
+  commit.resolve('taken')
+  for (const answer of await Promise.all(inHand)) expect(answer.status).toBe(200)
+  expect((await post(`${url}/operation/response`, response({}))).status).toBe(200)
+})
+
+test('a device that hangs up has its message no longer in hand', async () => {
+  const { url, port } = await open()
+  const sockets = Array.from({ length: MESSAGES_PER_DEVICE }, () => connect(port, '127.0.0.1'))
+  onTestFinished(() => sockets.forEach(socket => void socket.destroy()))
+  for (const socket of sockets) {
+    socket.on('error', () => {})
+    const head = 'POST /south/v80/devices/pump-1/collect/iot HTTP/1.1\r\nhost: x\r\nx-apikey: key-of-pump-1\r\n'
+    socket.write(`${head}content-length: 100\r\n\r\n{`)
+  }
+  const status = async () => (await post(`${url}/operation/response`, response({}))).status
+  await expect.poll(status, { timeout: 45_000 }).toBe(429)
+  for (const socket of sockets) socket.resetAndDestroy()
+  await expect.poll(status, { timeout: 45_000 }).toBe(200)
+})
+
 describe('who may speak', () => {
   test('is known by the key in the header or in the query', async () => {
     const { url } = await open()
@@ -270,6 +309,32 @@ describe('the call for a pending request', () => {
     for (const answer of await Promise.all(held)) expect(answer.status).toBe(204)
     house.onTake = async () => undefined
     expect((await fetch(`${url}/operation/pending`, { headers: key })).status).toBe(204)
+  })
+
+  test('that one device makes over and over takes no place of others: the call that is open for longest ends', async () => {
+    const { url } = await open({ pollsMax: POLLS_PER_DEVICE + 1 })
+    const letGo = new AbortController()
+    house.onTake = (_device, _waitMs, signal) =>
+      new Promise(resolve => {
+        for (const each of [signal, letGo.signal]) each.addEventListener('abort', () => resolve(undefined))
+      })
+    const hostile: Promise<Response>[] = []
+    for (let k = 0; k < 4 * POLLS_PER_DEVICE; k += 1) {
+      hostile.push(fetch(`${url}/operation/pending?wait=60`, { headers: key }))
+      await house.polls.until(k + 1)
+    }
+    const superseded = await Promise.all(hostile.slice(0, -POLLS_PER_DEVICE))
+    expect(superseded.map(({ status }) => status)).toEqual(superseded.map(() => 204))
+    const neighbour = fetch(`${url.replace('pump-1', 'pump-2')}/operation/pending?wait=60`, {
+      headers: { 'x-apikey': 'key-of-pump-2' },
+    })
+    await house.polls.until(1, ({ deviceId }) => deviceId === 'pump-2')
+    const open_ = house.polls.all.slice(-POLLS_PER_DEVICE - 1).map(({ deviceId, signal }) => [deviceId, signal.aborted])
+    expect(open_).toEqual([...Array(POLLS_PER_DEVICE).fill(['pump-1', false]), ['pump-2', false]])
+    expect(house.refusals.all).toEqual([])
+    letGo.abort()
+    expect((await neighbour).status).toBe(204)
+    await Promise.all(hostile)
   })
 
   test('by HEAD is no call: it would hand out a request without delivering it', async () => {
