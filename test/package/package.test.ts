@@ -1,12 +1,13 @@
 /** The packed package: what is in it, and what it does in an empty folder on the machine's own Node. */
 import { execFile, spawn } from 'node:child_process'
-import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { access, chmod, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { compiled } from '../../scripts/compile.ts'
+import { startMachine, withoutMachine } from '../deploy/systemd-machine.ts'
 
 const run = promisify(execFile)
 const root = path.resolve(import.meta.dirname, '../..')
@@ -48,6 +49,11 @@ async function pack(): Promise<{ file: string; paths: readonly string[] }> {
 }
 
 const packed = await pack()
+const prefix = path.join(folder, 'prefix')
+// Who the unit runs as reads the packages.
+await chmod(folder, 0o755)
+const units = path.join(folder, 'units')
+await cp(path.join(root, 'deploy/systemd'), units, { recursive: true })
 
 async function registryAnswers(): Promise<boolean> {
   return await run('npm', ['view', 'commander', 'name'], { timeout: REGISTRY_MS }).then(
@@ -55,6 +61,9 @@ async function registryAnswers(): Promise<boolean> {
     () => false,
   )
 }
+
+const isInstallable = await registryAnswers()
+if (!isInstallable) process.stdout.write('No registry can be reached: the installation of the package is left out.\n')
 
 describe('the packed package', () => {
   test('it carries JavaScript, migrations and the command, and neither sources nor tests', async () => {
@@ -98,14 +107,9 @@ describe('the packed package', () => {
     expect(compiled("new URL('./worker.ts', import.meta.url)")).toBe("new URL('./worker.js', import.meta.url)")
   })
 
-  test(
+  test.runIf(isInstallable)(
     'installed into an empty folder it helps, serves, and runs a job',
-    async context => {
-      if (!(await registryAnswers())) {
-        process.stdout.write('No registry can be reached: the installation of the package is left out.\n')
-        return context.skip()
-      }
-      const prefix = path.join(folder, 'prefix')
+    async () => {
       const options = ['--prefix', prefix, '--no-audit', '--no-fund', '--prefer-offline', '--loglevel', 'error']
       await run('npm', ['install', '--global', ...options, packed.file], { env: machine, timeout: INSTALL_MS })
       const drover = path.join(prefix, 'bin', 'drover')
@@ -132,7 +136,59 @@ describe('the packed package', () => {
     },
     INSTALL_MS + 120_000,
   )
+
+  const missing = withoutMachine()
+  if (missing !== null) process.stdout.write(`The unit is not started: ${missing}.\n`)
+
+  test.runIf(isInstallable && missing === null)(
+    'systemd starts it by the unit, under its restrictions, starts it again when it is killed, and stops it in order',
+    async () => {
+      const machine = await startMachine(prefix)
+      try {
+        const run = (line: string) => {
+          const { status, stdout, stderr } = machine.run(line)
+          expect(status, `${line}\n${stdout}${stderr}`).toBe(0)
+          return stdout.trim()
+        }
+        const told = (property: string) => run(`systemctl show drover --property=${property} --value`)
+        const isReady = () => machine.run(`curl -fsS http://127.0.0.1:8181/health/ready`).status === 0
+
+        const [install, ...setUp] = await unitComment()
+        expect(install).toMatch(/^npm install --global --prefix \/opt\/drover /)
+        for (const line of setUp.slice(0, -1)) run(`cd '${units}' && ${line}`)
+        // What is said there is read: it is served on another port than unless told.
+        run("sed -i 's/^DROVER_HOST=.*/DROVER_HOST=127.0.0.1\\nDROVER_PORT=8181/' /etc/drover/drover.env")
+        run(`cd '${units}' && ${setUp.at(-1)}`)
+        await vi.waitUntil(isReady, { timeout: READY_MS, interval: 500 })
+
+        const first = told('MainPID')
+        const status = run(`cat /proc/${first}/status`)
+        expect(status).toMatch(/^NoNewPrivs:\s+1$/m)
+        expect(status).toMatch(/^Seccomp:\s+2$/m)
+        expect(status).toMatch(/^CapBnd:\s+0+$/m)
+        expect(run('stat -c "%U %a" /var/lib/drover /var/lib/drover/postgres/data')).toBe('drover 711\ndrover 700')
+
+        run('systemctl kill --kill-who=main --signal=KILL drover')
+        await vi.waitUntil(() => told('MainPID') !== first && isReady(), { timeout: READY_MS, interval: 500 })
+        expect(told('NRestarts')).toBe('1')
+
+        run('systemctl stop drover')
+        expect([told('ActiveState'), told('Result'), told('ExecMainStatus')]).toEqual(['inactive', 'success', '0'])
+        expect(run('ls /var/lib/drover/postgres/data')).not.toContain('postmaster.pid')
+      } finally {
+        await machine.end()
+      }
+    },
+    5 * READY_MS,
+  )
 })
+
+const READY_MS = 120_000
+/** The commands that the unit says at its beginning, one line each. */
+async function unitComment(): Promise<string[]> {
+  const unit = await readFile(path.join(units, 'drover.service'), 'utf8')
+  return [...unit.matchAll(/^# {3}(\S.*)$/gm)].map(([, line]) => line!)
+}
 
 const API_KEY = 'a-key-for-the-package'
 
