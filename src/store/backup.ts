@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 import { BACKUP_FORMAT, backupWriter } from './backup-format.ts'
-import { appliedMigrations, MIGRATION_TABLES } from './migrate.ts'
+import { appliedMigrations, MIGRATION_TABLES, refuseUnfinished } from './migrate.ts'
 
 export interface BackupOptions {
   readonly url: string
@@ -61,6 +61,7 @@ export async function writeBackup({ url, write, now, onProgress, signal }: Backu
     signal?.throwIfAborted()
     signal?.addEventListener('abort', abort, { once: true })
     await client.query('begin isolation level repeatable read read only')
+    await refuseUnfinished(client)
     const tables = inOrderOfNeed((await client.query<Table>(tablesSql, [MIGRATION_TABLES])).rows)
     // Months are dropped and tables changed meanwhile only by whoever waits for us; readers and writers do not.
     if (tables.length > 0) await client.query(`lock table ${tables.map(quoted).join(', ')} in access share mode`)

@@ -15,8 +15,10 @@ export interface MigrateOptions {
   log: Logger
   /** Where the files `NNNN_name.sql` lie; those of this build unless told. */
   folder?: string
-  /** At most so many of them, from the first: all unless told. */
+  /** At most so many of those that the database lacks: all unless told. */
   count?: number
+  /** Told by a restore, which alone works on a database that it has marked. */
+  isRestoring?: boolean
 }
 
 interface MigrationFile {
@@ -34,6 +36,19 @@ const checksumTable = 'schema_migration_checksum'
 
 /** The tables in which is written what has run: each database's own, never copied. */
 export const MIGRATION_TABLES = [table, checksumTable]
+
+/** The table, empty and without a column, that stands in a database from the beginning of a restore until its rows are there. */
+export const RESTORE_MARK = 'restore_unfinished'
+
+/** Refuses a database whose restore broke off: it looks like one that was never used. */
+export async function refuseUnfinished(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ found: boolean }>('select to_regclass($1) is not null as found', [RESTORE_MARK])
+  if (!rows[0]?.found) return
+  throw new Unfit(
+    'database',
+    'A restore into this database has begun and not ended, so that nothing is in it: restore again, or take an empty database',
+  )
+}
 
 /** What has run in a database, in order; nothing where there is no schema. */
 export async function appliedMigrations(client: pg.Client): Promise<{ name: string; sha256: string }[]> {
@@ -82,12 +97,13 @@ export function splitStatements(text: string): string[] {
   return pieces
 }
 
-/** Fails with a clear word where a database has another schema than this build's; it changes nothing. */
+/** Fails with a clear word where a database has another schema than this build's, or a restore into it broke off; it changes nothing. */
 export async function requireOwnSchema(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
   client.on('error', () => {})
   await client.connect()
   try {
+    await refuseUnfinished(client)
     const [applied, own] = [await appliedMigrations(client), await ownMigrations()]
     const last = applied.at(-1)?.name ?? 'none'
     if (applied.length === own.length && last === own.at(-1)?.name) return
@@ -122,7 +138,7 @@ async function refuseStrangers(client: pg.Client, files: readonly MigrationFile[
  * Runs the migrations that the database lacks, in one transaction, and answers their names. Whoever comes second waits, at most two
  * minutes, and finds nothing left to do.
  */
-export async function migrate({ url, log, folder = ownFolder, count }: MigrateOptions): Promise<string[]> {
+export async function migrate({ url, log, folder = ownFolder, count, isRestoring }: MigrateOptions): Promise<string[]> {
   const files = await readMigrations(folder)
   const client = new pg.Client({
     connectionString: url,
@@ -135,6 +151,7 @@ export async function migrate({ url, log, folder = ownFolder, count }: MigrateOp
   try {
     // Held to the end of the session; the library's own lock comes too late for the look at the table.
     await client.query('select pg_advisory_lock($1)', [lockNumber])
+    if (!isRestoring) await refuseUnfinished(client)
     await client.query(`create table if not exists ${checksumTable} (name text primary key, sha256 text not null)`)
     await refuseStrangers(client, files)
     const done = await runner({

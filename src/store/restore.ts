@@ -9,7 +9,7 @@ import { from as copyFrom } from 'pg-copy-streams'
 import type { Logger } from 'pino'
 import { monthNamed } from '../domain/months.ts'
 import { type BackupHeader, BrokenBackup, type ReadRecord } from './backup-format.ts'
-import { appliedMigrations, MIGRATION_TABLES, migrate, ownMigrations } from './migrate.ts'
+import { appliedMigrations, MIGRATION_TABLES, migrate, ownMigrations, RESTORE_MARK } from './migrate.ts'
 import { Unfit } from './unfit.ts'
 
 export interface RestoreOptions {
@@ -33,7 +33,10 @@ export interface RestoreFigures {
 const lockNumber = 376_839
 const POSTGRES_LEAST = 150_000
 
-/** Restores. Fails with a clear word, leaving no rows, where the backup is broken or newer, or the database is not empty. */
+/**
+ * Restores. Fails with a clear word, leaving no rows, where the backup is broken or newer, or the database is not empty. However it ends
+ * before its rows are there, the database is marked: no service starts on it, and it is restored into again.
+ */
 export async function restoreBackup({ url, read, log, folder }: RestoreOptions): Promise<RestoreFigures> {
   const header = await verified(read())
   const own = await ownMigrations(folder)
@@ -49,12 +52,14 @@ export async function restoreBackup({ url, read, log, folder }: RestoreOptions):
   try {
     await refuseOthers(client)
     await refuseOldServer(client)
-    await refuseFull(client, header)
+    const applied = await refuseFull(client, header)
     const into = { url, log, ...(folder !== undefined && { folder }) }
-    await migrate({ ...into, count: header.migrations.length })
+    await client.query(`create table if not exists ${RESTORE_MARK} ()`)
+    await migrate({ ...into, count: header.migrations.length - applied, isRestoring: true })
     await client.query('begin')
     await makeMonths(client, header)
     const rows = await fill(client, read())
+    await client.query(`drop table ${RESTORE_MARK}`)
     await client.query('commit')
     const migrated = await migrate(into)
     await client.query('analyze')
@@ -106,15 +111,18 @@ async function refuseOldServer(client: pg.Client): Promise<void> {
   }
 }
 
-/** Empty is: no table at all, or the schema of the backup without a row, as a restore that failed leaves it. */
-async function refuseFull(client: pg.Client, { migrations }: BackupHeader): Promise<void> {
+/**
+ * Empty is: no table at all, or the schema of the backup or of an older one without a row, as a restore that broke off leaves it. Answers how
+ * many migrations have run.
+ */
+async function refuseFull(client: pg.Client, { migrations }: BackupHeader): Promise<number> {
   const { rows } = await client.query<{ name: string; known: boolean }>(
     `select c.oid::regclass::text as name, c.relname = any($1) and c.relnamespace = 'public'::regnamespace as known
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where c.relkind in ('r', 'p') and n.nspname <> 'information_schema' and n.nspname !~ '^pg_'
         and not exists (select from pg_depend d where d.objid = c.oid and d.classid = 'pg_class'::regclass and d.deptype = 'e')
       order by 1`,
-    [MIGRATION_TABLES],
+    [[...MIGRATION_TABLES, RESTORE_MARK]],
   )
   const tables = rows.filter(({ known }) => !known)
   for (const { name } of tables) {
@@ -126,14 +134,15 @@ async function refuseFull(client: pg.Client, { migrations }: BackupHeader): Prom
       )
     }
   }
-  if (tables.length === 0) return
-  const applied = rows.length === tables.length ? [] : await appliedMigrations(client)
-  if (applied.length !== migrations.length) {
+  if (tables.length === 0) return 0
+  const { length: applied } = await appliedMigrations(client)
+  if (applied === 0 || applied > migrations.length) {
     throw new Unfit(
       'database',
       `The database is not empty: it has ${tables.length} tables, among them ${tables[0]!.name}. Restore into an empty database`,
     )
   }
+  return applied
 }
 
 async function makeMonths(client: pg.Client, { months }: BackupHeader): Promise<void> {

@@ -22,7 +22,9 @@ await writeFile(inFolder('damaged'), 'no backup')
 
 async function ended(program: string, args: readonly string[], variables: Record<string, string>) {
   const env = { PATH: process.env.PATH, TERM: 'xterm', DATABASE_URL: url, ...variables }
-  const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(program, args, { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  // Whatever it started is of its group, and does not outlive the test.
+  onTestFinished(() => void (child.exitCode === null && process.kill(-child.pid!, 'SIGKILL')))
   const closed = new Promise<number | null>(resolve => child.once('close', resolve))
   const [code, stdout, stderr] = await Promise.all([closed, text(child.stdout), text(child.stderr)])
   return { code, stdout, stderr }
@@ -121,6 +123,51 @@ test(
     })
   },
   RUN_MS,
+)
+
+test(
+  'a restore that is killed leaves no rows: no service starts on it, it says why, and it is restored into again',
+  async () => {
+    const file = inFolder('to-restore')
+    await database.query(sql`insert into setting (name, value) values ('kept', 'here')`)
+    expect((await drover(`backup ${file}`)).code).toBe(0)
+    const target = await createTestDatabase()
+    onTestFinished(target.close)
+    const variables = { DATABASE_URL: target.url }
+    const kept = () => target.database.query(sql`select value from setting where name = 'kept'`)
+    const backends = () =>
+      target.database.query(sql`
+        select from pg_stat_activity where datname = current_database() and application_name = 'drover restore'`)
+    await target.database.transaction(async tx => {
+      // It may be looked at, and nothing may be written to it.
+      await tx.query(sql`lock table setting in share mode`)
+      const child = spawn(process.execPath, ['src/cli/drover.ts', 'restore', file], {
+        cwd: root,
+        env: { PATH: process.env.PATH, ...variables },
+        detached: true,
+        stdio: 'ignore',
+      })
+      const closed = new Promise(resolve => child.once('close', resolve))
+      const waiting = () =>
+        tx.query(
+          sql`select 1 from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`,
+        )
+      await vi.waitUntil(async () => (await waiting()).length > 0, { timeout: 60_000, interval: 200 })
+      process.kill(-child.pid!, 'SIGKILL')
+      await closed
+    })
+    await vi.waitUntil(async () => (await backends()).length === 0, { timeout: 60_000, interval: 200 })
+    expect(await kept()).toEqual([])
+    const service = await drover('serve', { ...variables, DROVER_PORT: '0', DROVER_MQTT_PORT: '0' })
+    expect([service.code, service.stderr]).toEqual([
+      4,
+      expect.stringContaining('drover cannot start: A restore into this database has begun and not ended'),
+    ])
+    const again = await drover(`restore ${file}`, variables)
+    expect([again.code, again.stderr]).toEqual([0, ''])
+    expect(await kept()).toEqual([{ value: 'here' }])
+  },
+  2 * RUN_MS,
 )
 
 // A terminal is what a bar needs; `script` of util-linux gives one.

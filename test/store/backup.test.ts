@@ -9,7 +9,7 @@ import { monthOf } from '../../src/domain/months.ts'
 import { readyMonths } from '../../src/engine/housekeeper.ts'
 import { writeBackup } from '../../src/store/backup.ts'
 import { readBackupFile, writeBackupFile } from '../../src/store/backup-file.ts'
-import { migrate, ownMigrations } from '../../src/store/migrate.ts'
+import { migrate, ownMigrations, requireOwnSchema } from '../../src/store/migrate.ts'
 import { addMonth } from '../../src/store/months.ts'
 import { restoreBackup } from '../../src/store/restore.ts'
 import { sql } from '../../src/store/statement.ts'
@@ -193,6 +193,35 @@ test('a backup of an older build is restored and brought up to this one', async 
   const { migrated } = await restore(path.join(folder, 'older.backup'), target.url)
   expect(migrated).toEqual([migrations.at(-1)!.name])
   expect(await target.database.query(sql`select value from setting where name = 'from'`)).toEqual([{ value: 'before' }])
+  await older.close()
+  await target.close()
+})
+
+test('a restore that broke off leaves a database that is no service’s and no backup’s, until it is done again', async () => {
+  const migrations = await ownMigrations()
+  const older = await empty()
+  await migrate({ url: older.url, log: silentLog, count: migrations.length - 1 })
+  await older.database.query(sql`insert into setting (name, value) values ('from', 'before')`)
+  await take('to-break.backup', older.url)
+  const from = path.join(folder, 'to-break.backup')
+  const target = await empty()
+  let readings = 0
+  async function* breaking() {
+    readings += 1
+    for await (const record of readBackupFile(from)) {
+      if (readings > 1 && 'sequence' in record.record) throw new Error('the disk is gone')
+      yield record
+    }
+  }
+  await expect(restoreBackup({ url: target.url, read: breaking, log: silentLog })).rejects.toThrow('the disk is gone')
+  expect(await target.database.query(sql`select from setting`)).toEqual([])
+  const unfinished = 'A restore into this database has begun and not ended'
+  await expect(migrate({ url: target.url, log: silentLog })).rejects.toThrow(unfinished)
+  await expect(requireOwnSchema(target.url)).rejects.toThrow(unfinished)
+  await expect(take('of-nothing.backup', target.url)).rejects.toThrow(unfinished)
+  expect((await restore(from, target.url)).migrated).toEqual([migrations.at(-1)!.name])
+  expect(await target.database.query(sql`select value from setting where name = 'from'`)).toEqual([{ value: 'before' }])
+  expect(await migrate({ url: target.url, log: silentLog })).toEqual([])
   await older.close()
   await target.close()
 })
