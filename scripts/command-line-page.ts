@@ -7,7 +7,7 @@ import { createProgram } from '../src/cli/program.ts'
 
 const OPENING = `# Command line
 
-\`npm install --global drover\` brings the command \`drover\`; in a checkout it is \`node src/cli/drover.ts\`. It runs on Node 20.18 or newer; \`serve\`,
+\`npm install --global drover\` brings the command \`drover\`; in a checkout it is \`npm run -s drover --\`. The package runs on Node 20.18 or newer; \`serve\`,
 \`demo\`, \`simulate\`, \`backup\`, \`restore\` and \`prune\` need Node 22.13, and take the one that is installed with the package where the machine's is older.
 
 ## Where, and who

@@ -186,9 +186,9 @@ try {
   const config = readConfig(process.env)
   const log = createLog(config.logLevel === 'info' ? 'error' : config.logLevel, process.stderr)
   const work = { config, log, out, ending }
-  if (word === 'backup') await backup(work, asked)
-  else if (word === 'restore') await restore(work, asked)
-  else await prune(work, asked)
+  const run = word === 'backup' ? backup : word === 'restore' ? restore : word === 'prune' ? prune : undefined
+  if (run === undefined) throw new CommandFailed('usage', 'What is to be done? backup, restore or prune')
+  await run(work, asked)
 } catch (error) {
   const { kind, told } = ending.aborted ? { kind: 'interrupted' as const, told: error } : operatorFailure(error)
   process.exitCode = EXIT[tellFailure(told, kind, { json, stderr: process.stderr })]

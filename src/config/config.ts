@@ -90,9 +90,12 @@ export function configurationWarnings({ roles: chosen, mqttUrl }: Config): strin
   ]
 }
 
+/** What only clients read, and whoever starts a service may have set for them. */
+const OF_CLIENTS = ['DROVER_URL', 'DROVER_API_KEY']
+
 /** Variables that look like ours and mean nothing: most likely misspelt, worth a warning at the start. */
 export function unknownVariables(environment: Environment): string[] {
-  const known = new Set(Object.values(variables).map(({ name }) => name))
+  const known = new Set([...OF_CLIENTS, ...Object.values(variables).map(({ name }) => name)])
   return Object.keys(environment).filter(name => /^DROVER_(?!TEST_)/.test(name) && !known.has(name))
 }
 

@@ -67,7 +67,7 @@ export function createOperationDispatch(parts: DispatcherParts): (now: Date) => 
     for (const known of lows.values()) for (const job of known.keys()) if (!limits.has(job)) known.delete(job)
   }
 
-  /** The end of a job was reached: what was held back before it comes again, or there is nothing left. Answers which of the two. */
+  /** At the end of a job, of which something was held back, the round begins again where that lies; true where it did. */
   function goBack(job: bigint): boolean {
     if (!limits.has(job)) return false
     const back = [...lows.values()].filter(known => known.delete(job)).length > 0

@@ -1,6 +1,7 @@
 /**
  * Hands operations to devices that ask for them: what was never handed out first, oldest first; what was handed out and not heard
- * of again only after a while, and what was sent over MQTT to a device that has left it at once. Nothing is handed out while its job's gate is closed. Refuses to know HTTP.
+ * of again only after a while, and what was sent over MQTT to a device that has left it at once. Nothing is handed out while its job's
+ * gate is closed. Refuses to know HTTP.
  */
 import type { Logger } from 'pino'
 import { redeliveryPause } from '../domain/gates.ts'

@@ -15,8 +15,8 @@ export interface ServerOptions {
   log: Logger
   /** The largest body, in bytes, where a route does not say otherwise. */
   bodyBytesMax: number
-  /** Says in plain words why the service cannot take work now, or null when it can. A failure counts as not ready. */
-  notReady?: () => Promise<string | null>
+  /** Resolves where the service can take work now. */
+  ready?: () => Promise<unknown>
   /** Addresses and networks of proxies in front that tell the client's address. */
   trustedProxies?: readonly string[]
   /** Origins whose pages may call from a browser; `*` for any. */
@@ -121,8 +121,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.get('/health/live', async () => ({ status: 'live' }))
   server.get('/health/ready', async () => {
     if (stopping) throw new DroverError('stopping', [], undefined, 1_000)
-    const reason = await (options.notReady?.() ?? Promise.resolve(null)).catch(() => 'it cannot be asked')
-    if (reason !== null) throw new DroverError('notReady', [{ name: 'reason', value: reason }], undefined, 1_000)
+    try {
+      await options.ready?.()
+    } catch {
+      throw new DroverError('notReady', [{ name: 'reason', value: 'it cannot be asked' }], undefined, 1_000)
+    }
     return { status: 'ready' }
   })
   return server

@@ -77,9 +77,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const stop = () => {
     stopped ??= (async () => {
       for (const each of stops.toReversed()) {
-        await Promise.resolve(each()).catch((error: unknown) =>
-          options.log.error({ err: error }, 'a part did not stop'),
-        )
+        try {
+          await each()
+        } catch (error) {
+          options.log.error({ err: error }, 'a part did not stop')
+        }
       }
     })()
     return stopped
@@ -158,7 +160,7 @@ async function build(
     claimsByPartition: config.claimsByPartition,
     callMs: config.mqttCallMs,
     deliveryRetentionMs: config.deliveryRetentionDays * DAY_MS,
-    applicabilityOf: (tx, job) => applicabilityOf(tx, job),
+    applicabilityOf,
     compile: compileEntityFilter,
     observer: metrics.observer,
   })
@@ -187,7 +189,7 @@ async function build(
   const server = createServer({
     log,
     bodyBytesMax: config.bodyBytesMax,
-    notReady: () => notReady(database),
+    ready: () => database.executeSql('select 1'),
     trustedProxies: config.trustedProxies ?? [],
     origins: config.corsOrigins ?? [],
     compress: config.compression,
@@ -241,11 +243,6 @@ async function openTracing(
   if (otlpUrl === null) return null
   const { createTracing } = await import('../telemetry/tracing.ts')
   return createTracing({ ...parts, url: otlpUrl, ratio: traceRatio, operationsMax: traceOperationsMax })
-}
-
-async function notReady(database: Database): Promise<string | null> {
-  await database.executeSql('select 1')
-  return null
 }
 
 /** Metrics beside the interfaces, or at an address of their own, which others need not reach. */

@@ -83,7 +83,7 @@ const lock = statement<unknown, [bigint[], number[], bigint[]]>(
     order by o.job, o.partition, o.entity for no key update of o`,
 )
 
-/** Locks the open ones among the keys for the transaction, in the order in which everybody does. */
+/** Locks the open ones among the keys for the transaction, in the order in which everybody does. A single one is left to the guarded write: it has no order to keep. */
 export async function lockOperations(db: Queryable, keys: readonly OperationKey[]): Promise<void> {
   if (keys.length > 1) await db.run(lock, keyArrays(keys))
 }

@@ -130,7 +130,14 @@ describe('the configuration', () => {
 
   test('a misspelt variable is found', () => {
     expect(
-      unknownVariables({ DROVER_PROT: '1', DROVER_PORT: '1', DROVER_TEST_DATABASE_URL: 'x', PATH: '/bin' }),
+      unknownVariables({
+        DROVER_PROT: '1',
+        DROVER_PORT: '1',
+        DROVER_URL: 'http://127.0.0.1',
+        DROVER_API_KEY: 'k',
+        DROVER_TEST_DATABASE_URL: 'x',
+        PATH: '/bin',
+      }),
     ).toEqual(['DROVER_PROT'])
   })
 

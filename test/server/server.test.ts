@@ -358,13 +358,16 @@ describe('a path', () => {
 
 describe('health', () => {
   test('is live and ready once the service can take work', async () => {
-    let reason: string | null = 'the schema is being migrated'
-    const server = serve({ notReady: async () => reason })
+    let isReady = false
+    const server = serve({ ready: () => (isReady ? Promise.resolve() : Promise.reject(new Error('no database'))) })
     expect((await server.inject('/health/live')).statusCode).toBe(200)
     const early = await server.inject('/health/ready')
     expect(early.statusCode).toBe(503)
-    expect(early.json().errors[0]).toMatchObject({ code: '0x010205', context: [{ name: 'reason', value: reason }] })
-    reason = null
+    expect(early.json().errors[0]).toMatchObject({
+      code: '0x010205',
+      context: [{ name: 'reason', value: 'it cannot be asked' }],
+    })
+    isReady = true
     expect((await server.inject('/health/ready')).statusCode).toBe(200)
   })
 

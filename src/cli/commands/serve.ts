@@ -16,10 +16,6 @@ export function serveCommand(surroundings: Surroundings): Command {
       service: false,
       output: false,
     },
-    async () => {
-      // What only clients read means nothing to a service, which would say so.
-      const { DROVER_URL: _url, DROVER_API_KEY: _key, ...env } = process.env
-      return await become('main', [], env)
-    },
+    async () => await become('main', [], process.env),
   )
 }
