@@ -3,39 +3,65 @@
  * looked at in one turn. Refuses to know what jobs do.
  */
 
-/** Somebody who wants slots. */
+/** A job that stands for slots beside others. */
 export interface Contender {
   readonly job: bigint
   readonly organization: number
 }
 
+/** Somebody who wants slots: what it was given before of those that are shared, and how many more it may have. */
+export interface Taker {
+  readonly given: number
+  readonly most: number
+}
+
 /**
- * A quota for each contender, in the order given. Every organization gets the same, whatever the number of its jobs, and every job
- * of one the same; quotas sum to `slots`. What does not divide goes round with the turn: with fewer slots than contenders, turns
- * 0, 1, 2 … give to each organization, and within it to each job, in their order. Serves: fairness among jobs.
+ * How many more slots each contender gets, in the order given. Every organization comes to the same, whatever the number of its jobs, and
+ * every job of one to the same, as far as they may have so much; what one may not have goes to the others. What does not divide goes
+ * round with the turn: with fewer slots than contenders, turns 0, 1, 2 … give to each organization, and within it to each job, in their
+ * order. Serves: fairness among jobs.
  */
-export function shareSlots(slots: number, contenders: readonly Contender[], turn: number): number[] {
-  const byOrganization = new Map<number, number[]>()
-  contenders.forEach(({ organization }, index) => {
-    const members = byOrganization.get(organization)
-    if (members) members.push(index)
-    else byOrganization.set(organization, [index])
-  })
+export function shareSlots(slots: number, contenders: readonly (Contender & Taker)[], turn: number): number[] {
   const quotas = new Array<number>(contenders.length).fill(0)
-  const groups = [...byOrganization.values()]
-  const round = Math.floor(turn / groups.length)
-  groups.forEach((members, group) => {
-    const ofGroup = portion(slots, groups.length, group, turn)
+  const organizations = [...Map.groupBy(contenders.keys(), index => contenders[index]!.organization).values()]
+  const ofOrganizations = levelled(
+    slots,
+    organizations.map(members => ({
+      given: sum(members.map(index => contenders[index]!.given)),
+      most: sum(members.map(index => contenders[index]!.most)),
+    })),
+    turn,
+  )
+  organizations.forEach((members, organization) => {
+    const takers = members.map(index => contenders[index]!)
+    const more = levelled(ofOrganizations[organization]!, takers, Math.floor(turn / organizations.length))
     members.forEach((index, member) => {
-      quotas[index] = portion(ofGroup, members.length, member, round)
+      quotas[index] = more[member]!
     })
   })
   return quotas
 }
 
-function portion(slots: number, parts: number, index: number, first: number): number {
-  const place = (index - (first % parts) + parts) % parts
-  return Math.floor(slots / parts) + (place < slots % parts ? 1 : 0)
+/** How many more each gets so that those with least come level with the others first; what is left over goes to some, from `first` on. */
+function levelled(slots: number, takers: readonly Taker[], first: number): number[] {
+  const upTo = (level: number) => takers.map(({ given, most }) => Math.min(most, Math.max(0, level - given)))
+  let level = 0
+  let tooHigh = slots + Math.max(0, ...takers.map(({ given }) => given)) + 1
+  while (tooHigh - level > 1) {
+    const middle = Math.floor((level + tooHigh) / 2)
+    if (sum(upTo(middle)) <= slots) level = middle
+    else tooHigh = middle
+  }
+  const more = upTo(level)
+  const above = upTo(level + 1)
+  const rising = more.flatMap((count, index) => (above[index]! > count ? [index] : []))
+  const rest = Math.min(slots - sum(more), rising.length)
+  for (let each = 0; each < rest; each += 1) more[rising[(first + each) % rising.length]!]! += 1
+  return more
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0)
 }
 
 /** How far a round has got in each organization: after which job it goes on, and whether it has been through all of them. */

@@ -1,6 +1,11 @@
 /**
- * The gates of an operation: each condition that can hold it back, as a pure predicate that says so in words and, where that is
- * known, when it lifts. Launching and hand-out ask the same predicates that explain. Refuses to open or close anything.
+ * The gates of an operation: each condition that can hold it back, as a pure predicate that says so in words and, where that is known, when
+ * it lifts. Refuses to open or close anything.
+ *
+ * `why` asks them all. Whoever launches or hands out asks those of the job, by `jobGates` behind the gate lock, and `redeliveryPause`. What
+ * else holds one operation among many holds it in the rows that a claim goes over, and is only told of here: `placeInSpread` by the places
+ * that its job has reached (`launching.ts`), `retryPause` by its timer, `sameOperationLive` by the key of the slot, `limit` by the free send
+ * slots. A test has the dispatcher launch what none but `limit` holds, and nothing else.
  */
 import { type Instant, writeInstant } from './instants.ts'
 import { FINAL_JOB_STATUSES, type JobStatus } from './job.ts'

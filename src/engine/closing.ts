@@ -3,10 +3,10 @@
  * that removes the thing. Refuses to remove it.
  */
 import { operationId } from '../domain/identity.ts'
-import { holdLaunchGate } from '../store/claims.ts'
 import { firstOpenOperations, lockOpenJobs, removeHoldings } from '../store/closing.ts'
 import type { Transaction } from '../store/database.ts'
 import type { EntityKey } from '../store/entities.ts'
+import { holdLaunchGate } from '../store/launch-gate.ts'
 import { lockTasks, tasksOfType } from '../store/tasks.ts'
 import { cancelChunk, closeOperationsOfEntities } from './operation-canceller.ts'
 import type { ClosedByType } from './operation-types.ts'

@@ -3,8 +3,8 @@ import { type GatedJob, jobGates } from '../domain/gates.ts'
 import type { OperationKey } from '../domain/identity.ts'
 import type { Launching } from '../domain/launching.ts'
 import { parseWindow, type Window } from '../domain/window.ts'
-import { enterLaunchGate, type GatedJobRow, type LaunchingJob, readGatedJobs } from '../store/claims.ts'
 import type { Transaction } from '../store/database.ts'
+import { enterLaunchGate, type GatedJobRow, type LaunchingJob, readGatedJobs } from '../store/launch-gate.ts'
 import type { Clock } from './clock.ts'
 
 const WINDOWS_REMEMBERED = 1_000
@@ -24,7 +24,9 @@ export function storedWindow(json: unknown): Window | undefined {
 }
 
 /** What the domain needs of a job to say which of its places are reached. */
-export function launchingOf(job: Omit<LaunchingJob, 'job' | 'organization' | 'inLine'>): Launching {
+export function launchingOf(
+  job: Omit<LaunchingJob, 'job' | 'organization' | Exclude<keyof GatedJobRow, 'window'>>,
+): Launching {
   const { places, spreadMs, launchAt, overdueFrom, overduePlaces, overdueAt, overdueMs } = job
   return {
     places,

@@ -4,9 +4,9 @@
  */
 import { chooseFlow, type Flow, functionOf } from '../domain/flow.ts'
 import { type OperationKey, operationId } from '../domain/identity.ts'
-import { freeLiveSlots, takeLiveSlots } from '../store/claims.ts'
 import type { Transaction } from '../store/database.ts'
 import { type JobContent, readJobContents } from '../store/job-contents.ts'
+import { freeLiveSlots, takeLiveSlots } from '../store/live-slots.ts'
 import { type DeviceNumbers, type LaunchSubject, readLaunchSubjects } from '../store/operation-devices.ts'
 import { armTimers, type Timer } from '../store/operation-timers.ts'
 import { keyText, type OperationRow, readOpenOperations } from '../store/operations.ts'

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { partitionOf } from '../../src/domain/identity.ts'
 import { sql } from '../../src/store/statement.ts'
 import { createTestDatabase } from '../database.ts'
@@ -9,9 +9,9 @@ import { createWorkbench, EPOCH, jobRequest } from './workbench.ts'
 const MANY = 600
 
 /** A bench whose dispatcher is run turn by turn; answers the jobs that each turn sent for. */
-async function dispatching(capacity: number) {
+async function dispatching(capacity: number, claimsByPartition = false) {
   const { database, close } = await createTestDatabase()
-  const bench = await createWorkbench(database)
+  const bench = await createWorkbench(database, { claimsByPartition })
   bench.device = silent
   bench.capacity = capacity
   const create = async (prefix: string, count: number, schedule: object = {}) => {
@@ -87,6 +87,54 @@ test('organizations share before their jobs do', async () => {
   const theirs = await jobOfAnother(at, 100)
   expect((await at.turn()).get(theirs)).toBe(50)
   await at.close()
+})
+
+describe.each([
+  ['of all partitions at once', false],
+  ['by partition', true],
+])('where claims are made %s', (_, byPartition) => {
+  const spread = { stop: { delayed: 86_400_000 }, scattering: { maxSpread: 100 } }
+
+  test('what jobs leave that have nothing to send is shared again, and organizations stay equal', async () => {
+    const at = await dispatching(100, byPartition)
+    for (let i = 0; i < 10; i += 1) await at.create(`spread-${i}`, 5, spread)
+    // The first of each is due at once.
+    await at.turn()
+    const large = await at.create('large', 500)
+    const tiny = []
+    for (let i = 0; i < 10; i += 1) tiny.push(await at.create(`tiny-${i}`, 1))
+    const theirs = await jobOfAnother(at, 500)
+    for (const left of [40, 50]) {
+      const counts = await at.turn()
+      expect(counts.get(theirs)).toBe(50)
+      expect(counts.get(large)).toBe(left)
+      expect(tiny.filter(job => counts.has(job)).length).toBe(50 - left)
+    }
+    await at.close()
+  })
+
+  test('with one free slot at a time, jobs that have something to send take turns, however many have nothing', async () => {
+    const at = await dispatching(1, byPartition)
+    for (let i = 0; i < 5; i += 1) await at.create(`spread-${i}`, 5, spread)
+    for (let i = 0; i < 5; i += 1) await at.turn()
+    const live = [await at.create('one', 20), await at.create('other', 20)]
+    const sent: bigint[] = []
+    for (let i = 0; i < 6; i += 1) sent.push(...(await at.turn()).keys())
+    expect(sent.length).toBe(6)
+    for (const job of live) expect(sent.filter(each => each === job).length).toBe(3)
+    await at.close()
+  })
+
+  test('jobs of one device are sent in the first turn beside a large one', async () => {
+    const at = await dispatching(100, byPartition)
+    const large = await at.create('large', 2_000)
+    const single = []
+    for (let i = 0; i < 20; i += 1) single.push(await at.create(`single-${i}`, 1))
+    const counts = await at.turn()
+    expect(single.filter(job => !counts.has(job))).toEqual([])
+    expect(counts.get(large)).toBe(80)
+    await at.close()
+  })
 })
 
 test('an organization with more jobs than a turn looks at leaves another its half of every turn, and each of its jobs has its turn', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SendReport } from '../../src/engine/connector.ts'
-import { enterLaunchGate } from '../../src/store/claims.ts'
+import { enterLaunchGate } from '../../src/store/launch-gate.ts'
 import { sql } from '../../src/store/statement.ts'
 import { createTestDatabase } from '../database.ts'
 import { deviceOf, ids, obedient, operationOf, SECOND, silent, summaryOfJob } from './scenario.ts'

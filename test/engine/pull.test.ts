@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { parseOperationId } from '../../src/domain/identity.ts'
-import { holdLaunchGate } from '../../src/store/claims.ts'
+import { holdLaunchGate } from '../../src/store/launch-gate.ts'
 import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
 import { deviceOf, MINUTE, operationOf, SECOND, say, summaryOfJob } from './scenario.ts'

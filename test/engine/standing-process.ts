@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { enterLaunchGate, holdLaunchGate } from '../../src/store/claims.ts'
 import { openDatabase } from '../../src/store/database.ts'
+import { enterLaunchGate, holdLaunchGate } from '../../src/store/launch-gate.ts'
 
 const [url, way] = process.argv.slice(2)
 const database = openDatabase({ url: url!, idleInTransactionTimeoutMs: 600_000, log: pino({ level: 'silent' }) })

@@ -21,7 +21,7 @@ const HOT = (
 const OVER_ALL_PARTITIONS = new Set([
   // claims_claim_of_partition takes its place where partitions are asked one by one
   'claims_claim',
-  'claims_launching_jobs',
+  'launch_gate_jobs_in_line',
   'claims_first_ready',
   'claims_clear_ready',
   'claims_clear_ready_chunk',
