@@ -1,9 +1,12 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import type { VerifyView } from '../../src/contract/verify.ts'
 import type { FleetEvent } from '../../src/simulator/device-run.ts'
+import { openDatabase } from '../../src/store/database.ts'
+import { sql } from '../../src/store/statement.ts'
 import { type CallbackReceiver, createCallbackReceiver } from '../callback-receiver.ts'
-import { createTestDatabase } from '../database.ts'
+import { createTestDatabase, silentLog } from '../database.ts'
 import { openBalancer } from './balancer.ts'
 import { createClient } from './client.ts'
 import { bringUpFleet } from './fleet.ts'
@@ -16,6 +19,10 @@ const LONG_MS = 600_000
 const UNREAD_MS = 5_000
 /** A node that is silent for so long is taken for dead. */
 const DEAD_AFTER_MS = 5_000
+/** The work of a node that was killed goes on elsewhere within this time. */
+const GOES_ON_WITHIN_MS = 10_000
+/** How often to look whether what it had in hand has been taken from it. */
+const LOOK_MS = 50
 /** After so long without a word from it a device that asks is offered its request again. */
 const REDELIVERY_MS = 30_000
 /** Requests that reach devices from other nodes while one stands still, before it goes on. */
@@ -23,6 +30,8 @@ const DONE_MEANWHILE = 200
 const apiKey = 'a-key-of-every-node'
 const { url: databaseUrl, close } = await createTestDatabase({ migrated: false })
 afterAll(close)
+const database = openDatabase({ url: databaseUrl, max: 1, log: silentLog })
+afterAll(() => database.close())
 const folder = await dataFolder()
 
 /** All that reached the devices and was done by them, by operation, on the clock of this process. */
@@ -76,9 +85,27 @@ async function hearsTheEnd(receiver: CallbackReceiver): Promise<void> {
   }
 }
 
-/** The longest pause between two of the instants from `fromMs` on, it included. */
-function longestPause(atMs: readonly number[], fromMs: number): number {
-  const after = [fromMs, ...atMs.filter(at => at > fromMs)]
+/** The number by which a node is known to the others. */
+function numberOf(node: ServiceProcess): number {
+  const line = node
+    .stdout()
+    .split('\n')
+    .find(each => each.includes('"msg":"the living nodes changed"'))
+  return (JSON.parse(line!) as { node: number }).node
+}
+
+/** Resolves once nothing is in the hands of a node any more, with after how many looks that was: on a machine that stands still they do, too. */
+async function nothingInHandOf(node: number): Promise<number> {
+  for (let looks = 1; ; looks += 1) {
+    const held = await database.query(sql`select from operation where status = 'QUEUED' and sender = ${node} limit 1`)
+    if (held.length === 0) return looks
+    await sleep(LOOK_MS)
+  }
+}
+
+/** The longest pause between two of the instants of a stretch, its ends included. */
+function longestPause(atMs: readonly number[], fromMs: number, toMs: number): number {
+  const after = [fromMs, ...atMs.filter(at => at > fromMs && at < toMs), toMs]
   return Math.max(...after.slice(1).map((at, index) => at - after[index]!))
 }
 
@@ -132,6 +159,8 @@ test(
       await seen.executed(DEVICES * 0.3)
       const killedAt = Date.now()
       await killed!.end('SIGKILL')
+      const takenOver = nothingInHandOf(numberOf(killed!))
+      takenOver.catch(() => {})
       await seen.executed(DEVICES * 0.5)
       const stoppedAt = Date.now()
       process.kill(stopped!.pid, 'SIGSTOP')
@@ -152,7 +181,8 @@ test(
         operations: operations.length,
         seconds: (endedAt - createdAt) / 1_000,
         perSecondBeforeTheKill: Math.round((DEVICES * 300) / (killedAt - createdAt)),
-        longestPauseAfterTheKillMs: longestPause(seen.executedAt, killedAt),
+        longestPauseAfterTheKillMs: longestPause(seen.executedAt, killedAt, stoppedAt),
+        takenOverWithinMs: (await takenOver) * LOOK_MS,
         stoodStillMs: continuedAt - stoppedAt,
         silences: silences.length,
         longestStandstillOfTheTestMs: standstillMs,
@@ -170,6 +200,11 @@ test(
       expect(countersOf(job)).toEqual(recount(operations))
       expect([status, verified]).toEqual([200, { jobs: 1, differences: [] }])
       expect(new Set(operations.map(({ entityId }) => entityId)).size).toBe(DEVICES)
+
+      // Nothing waited for the node that was killed: neither the rest of the job, nor what that node had in hand.
+      const withinMs = GOES_ON_WITHIN_MS + 2 * standstillMs
+      expect(figures.longestPauseAfterTheKillMs).toBeLessThan(withinMs)
+      expect(figures.takenOverWithinMs).toBeLessThan(withinMs)
 
       // Every device did it once. It was asked again only for a further attempt, or where a node was lost or silent between the two times; one
       // that asks by itself also where nothing had been heard of it for so long.
