@@ -78,9 +78,7 @@ const row = (
 export const JOB_LIFECYCLE: readonly JobRow[] = [
   ...row('IDLE', 'activateLater', 'SCHEDULED', ['activate']),
   ...row('IDLE', 'activateNow', 'IN_PROGRESS', ['activate', 'start']),
-  ...row(['SCHEDULED', 'IN_PROGRESS'], 'activateLater', 'same'),
   ...row(['SCHEDULED', 'IN_PROGRESS'], 'activateNow', 'same'),
-  ...row('PAUSED', 'activateLater', 'IN_PROGRESS', ['openGate']),
   ...row('PAUSED', 'activateNow', 'IN_PROGRESS', ['openGate']),
   ...row('SCHEDULED', 'deactivate', 'IDLE'),
   ...row('IN_PROGRESS', 'deactivate', 'PAUSED', ['closeGate']),
@@ -90,7 +88,6 @@ export const JOB_LIFECYCLE: readonly JobRow[] = [
 
   ...row('SCHEDULED', 'startReached', 'IN_PROGRESS', ['start']),
   ...row(['IN_PROGRESS', 'PAUSED'], 'stopReached', 'CANCELLING_BY_ENGINE', ['closeGate', 'cancelOperations']),
-  ...row('IDLE', 'stopReached', 'same'),
   ...row(['IDLE', 'SCHEDULED', 'IN_PROGRESS', 'PAUSED'], 'userCancel', 'CANCELLING_BY_USER', [
     'closeGate',
     'cancelOperations',
@@ -99,8 +96,6 @@ export const JOB_LIFECYCLE: readonly JobRow[] = [
   ...row(['IN_PROGRESS', 'PAUSED'], 'allEnded', 'FINISHED_WITH_ERRORS', ['end']),
 
   ...row(CANCELLING, 'userCancel', 'same'),
-  ...row(CANCELLING, 'stopReached', 'same'),
-  ...row(CANCELLING, 'activateLater', 'refused'),
   ...row(CANCELLING, 'activateNow', 'refused'),
   ...row(CANCELLING, 'deactivate', 'refused'),
   ...row(CANCELLING, 'change', 'refused'),
@@ -110,7 +105,6 @@ export const JOB_LIFECYCLE: readonly JobRow[] = [
   ...row('CANCELLING_BY_ENGINE', 'allSuccessful', 'TIMEOUT_CANCELLED', ['end']),
 
   ...row(FINAL_JOB_STATUSES, 'userCancel', 'refused'),
-  ...row(FINAL_JOB_STATUSES, 'activateLater', 'refused'),
   ...row(FINAL_JOB_STATUSES, 'activateNow', 'refused'),
   ...row(FINAL_JOB_STATUSES, 'deactivate', 'refused'),
   ...row(FINAL_JOB_STATUSES, 'change', 'refused'),

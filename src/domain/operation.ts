@@ -174,7 +174,6 @@ export const OPERATION_LIFECYCLE: readonly LifecycleRow[] = [
   row([...SENT, 'IN_PROGRESS', 'BETWEEN_ATTEMPTS'], 'connected', 'same'),
   row(['QUEUED', 'WAITING_FOR_CONNECTION', 'IN_PROGRESS', 'BETWEEN_ATTEMPTS'], 'reconnected', 'same'),
   row([...SENT, 'BETWEEN_ATTEMPTS'], 'handedOut', 'same'),
-  row(['QUEUED', 'WAITING_FOR_CONNECTION', 'IN_PROGRESS', 'BETWEEN_ATTEMPTS'], 'askedInstead', 'same'),
 ]
 
 const ROWS: ReadonlyMap<string, LifecycleRow> = new Map(

@@ -48,7 +48,6 @@ export const TASK_LIFECYCLE: readonly TaskRow[] = [
   ...row(ENDING, 'deactivate', 'refused'),
   ...row(ENDING, 'change', 'refused'),
   ...row(['FINISHED', 'CANCELLED'], 'cancel', 'refused'),
-  ...row(['FINISHED', 'CANCELLED'], 'cancelRunning', 'refused'),
 ]
 
 const ROWS: ReadonlyMap<string, TaskRow> = new Map(TASK_LIFECYCLE.map(entry => [`${entry.from} ${entry.event}`, entry]))

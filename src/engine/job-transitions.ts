@@ -38,22 +38,23 @@ export function judgeStop(job: Pick<StoredJob, 'request'>, now: Date): void {
 }
 
 /**
- * Activates an IDLE job: dates it, and has it wait for its start, which of a task's job is that of its occurrence. Throws where its
- * stop lies before it could start.
+ * Activates an IDLE job: dates it, and has it wait for its start, which of a task's job is that of its occurrence. Answers whether it is
+ * to be begun at once, as it is where its start has come, its target is resolved and it `may`. Throws where its stop lies before it
+ * could start.
  */
-export function activate(job: StoredJob, now: Date): void {
+export function activate(job: StoredJob, now: Date, may = true): boolean {
   const schedule = scheduleOf(job)
   judgeStop(job, now)
-  const { to } = decideOrRefuse(job, 'activateLater')
-  const starts = startAt(schedule, now.getTime())
-  job.status = to
+  if (job.task === null || job.startAt === null) job.startAt = new Date(startAt(schedule, now.getTime()))
+  const isNow = may && job.unresolved.length === 0 && job.startAt <= now
+  job.status = decideOrRefuse(job, isNow ? 'activateNow' : 'activateLater').to
   job.activatedAt = now
   job.resolveFailures = 0
   job.warnings = job.warnings.filter(({ code }) => code !== 'target-unresolvable')
-  if (job.task === null || job.startAt === null) job.startAt = new Date(starts)
   const stops = schedule.stop?.kind === 'date' ? schedule.stop.at : null
   job.stopAt = stops === null ? null : new Date(stops)
   job.request = { ...job.request, active: true }
+  return isNow
 }
 
 /** Gives every operation of a job its place; answers how many there are. */
@@ -62,11 +63,20 @@ export async function rank(tx: Transaction, job: Pick<StoredJob, 'job' | 'reques
   return await rankOperations(tx, job.job, strategy ? strategy.factor : null)
 }
 
-/**
- * Starts a SCHEDULED, resolved job: ranks its operations unless that was done (`places`: how many), plans its places, and tells that
- * it started.
- */
+/** Starts a SCHEDULED, resolved job whose start has come. `places`: how many operations have theirs, where that was done. */
 export async function start(
+  tx: Transaction,
+  job: StoredJob,
+  notices: JobNotices,
+  now: Date,
+  places?: number,
+): Promise<void> {
+  job.status = decideOrRefuse(job, 'startReached').to
+  await begin(tx, job, notices, now, places)
+}
+
+/** Begins a job that has started: ranks its operations unless that was done, plans its places, and tells that it started. */
+export async function begin(
   tx: Transaction,
   job: StoredJob,
   notices: JobNotices,
@@ -75,7 +85,6 @@ export async function start(
 ): Promise<void> {
   const schedule = scheduleOf(job)
   job.places = places ?? (await rank(tx, job))
-  job.status = decideOrRefuse(job, 'startReached').to
   job.startedAt = now
   job.launchAt = now
   const layout = layOut(schedule, job, now.getTime(), job.places)

@@ -22,7 +22,7 @@ import { createJobJudging, type ExecutableType, type JobJudgingParts } from './j
 import { LARGE_FROM } from './job-ranking.ts'
 import type { JobNotices, JobSettling } from './job-settling.ts'
 import { addListed, removeTargets, unresolvedOf } from './job-targets.ts'
-import { activate, beginCancel, decideOrRefuse, judgeStop, pause, resume, start } from './job-transitions.ts'
+import { activate, begin, beginCancel, decideOrRefuse, judgeStop, pause, resume } from './job-transitions.ts'
 import { cancelChunk } from './operation-canceller.ts'
 
 export interface JobsParts extends JobJudgingParts {
@@ -104,14 +104,8 @@ export function createJobs(parts: JobsParts): Jobs {
     const listed = (selection.entities?.length ?? 0) + (selection.entitiesWithParameters?.length ?? 0)
     const added = await addListed(tx, job, selection, type.applicability)
     if (listed > 0 && added === 0) throw new DroverError('noTarget', refusalContext(job))
-    if (active) {
-      activate(job, at)
-      if (job.unresolved.length === 0 && job.startAt! <= at) {
-        await start(tx, job, parts.notices, at)
-        return
-      }
-    }
-    await updateJob(tx, job)
+    if (active && activate(job, at)) await begin(tx, job, parts.notices, at)
+    else await updateJob(tx, job)
   }
 
   async function change(caller: Caller, number: bigint, asked: JobChange, trace?: string): Promise<JobRow> {
@@ -174,10 +168,8 @@ export function createJobs(parts: JobsParts): Jobs {
     }
     const open = (await readCounters(tx, [job.job])).get(job.job)!.scheduled
     if (open === 0 && job.unresolved.length === 0) throw new DroverError('noTarget', refusalContext(job))
-    activate(job, at)
     // The keeper starts what takes longer than a request may.
-    const atOnce = job.unresolved.length === 0 && job.startAt! <= at && open <= LARGE_FROM
-    if (atOnce) await start(tx, job, parts.notices, at)
+    if (activate(job, at, open <= LARGE_FROM)) await begin(tx, job, parts.notices, at)
     else await updateJob(tx, job)
   }
 

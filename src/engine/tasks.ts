@@ -133,15 +133,15 @@ export function createTasks(parts: TasksParts): Tasks {
     async change(caller, id, { active, schedule, request, ...words }, at = now(), trace) {
       const task = await database.transaction(async tx => {
         const found = await locked(tx, caller, id)
-        found.state = decideTaskOrRefuse(found.state, 'change')
+        found.state = decideTaskOrRefuse(
+          found.state,
+          active === undefined ? 'change' : active ? 'activate' : 'deactivate',
+        )
         Object.assign(found, words)
         if (request) found.request = await judged(tx, caller, request(found.request))
         if (schedule !== undefined) found.schedule = schedule
         const switches = active !== undefined && active !== found.active
-        if (active !== undefined) {
-          found.state = decideTaskOrRefuse(found.state, active ? 'activate' : 'deactivate')
-          found.active = active
-        }
+        if (active !== undefined) found.active = active
         judgeJobDelays(found)
         // Words are the task's own: its waiting job has none of them.
         if (switches || schedule !== undefined || request) {
