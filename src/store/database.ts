@@ -23,6 +23,11 @@ export interface DatabaseOptions {
   lockTimeoutMs?: number
   /** A transaction idle for longer is ended by the server, so that a stopped process lets go of its locks and holds nobody up for long. */
   idleInTransactionTimeoutMs?: number
+  /**
+   * A connection that takes nothing more of what the server has for it for longer is ended by the server: a stopped process is in the middle of an
+   * answer then, and neither of the times above runs. Over TCP, where the server's system can.
+   */
+  unreadTimeoutMs?: number
   log: Logger
 }
 
@@ -144,7 +149,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     // Statements here are short: compiling them costs more than it saves.
-    options: '-c timezone=UTC -c jit=off',
+    options: `-c timezone=UTC -c jit=off -c tcp_user_timeout=${options.unreadTimeoutMs ?? 5_000}`,
     types: valueTypes,
     pipeline: true,
     statement_timeout: statementTimeoutMs,

@@ -16,8 +16,8 @@ afterAll(() => {
   for (const child of stopped) child.kill('SIGKILL')
 })
 
-/** Resolves when a process that is in the gate, as a claim is or as a pause is, stands still. */
-async function standsStillIn(way: 'claim' | 'pause'): Promise<void> {
+/** Resolves when a process that is in the gate, as a claim is or as a pause is, stands still; one that reads does so in an answer. */
+async function standsStillIn(way: 'claim' | 'pause' | 'read'): Promise<void> {
   const child = spawn(process.execPath, [path.join(import.meta.dirname, 'standing-process.ts'), url, way], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -31,7 +31,7 @@ const jobOf = async (device: string) => {
   return (await bench.jobs.create(bench.caller, jobRequest({ target: { append: { entities: [device] } } }))).job
 }
 
-test.each(['claim', 'pause'] as const)(
+test.each(['claim', 'pause', 'read'] as const)(
   'a %s that stands still delays neither a pause, nor a cancel, nor the jobs of others',
   {
     timeout: LONG_MS,
