@@ -124,6 +124,8 @@ export function createModelClients({ database, clock, chance }: ModelClientsPart
           from job j`)
       const wrong: string[] = []
       const say = (job: bigint, what: string) => wrong.push(`${jobId(job)} ${what}`)
+      const there = new Set(jobs.map(({ job }) => job))
+      for (const job of heard.keys()) if (!there.has(job)) say(job, 'was told of and is not there')
       for (const { job, status, called, started, finished, delivered, entered } of jobs) {
         const told = heard.get(job) ?? []
         const events = told.map(({ event }) => event)

@@ -2,6 +2,7 @@
  * The devices of the model test: they behave as chance says, and what they say or connectors report of them is on its way for a while.
  * It counts who got what. Refuses to know jobs, and who of the processes lives.
  */
+import type { OperationKey } from '../../src/domain/identity.ts'
 import type { OperationRequest, SendReport } from '../../src/engine/connector.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 import type { Chance } from './model-chance.ts'
@@ -14,7 +15,7 @@ const FINAL_WORDS = ['SUCCESSFUL', 'PARTIAL_SUCCESS', 'ERROR_PROCESSING', 'ERROR
 /** A message of a device on its way to the service. */
 export interface Letter {
   readonly dueAt: number
-  readonly job: bigint
+  readonly key: OperationKey
   readonly device: string
   readonly resultCode?: string
   readonly step?: string
@@ -97,6 +98,16 @@ export function createModelDevices({ clock, chance, flows, losses, breach }: Mod
   const wordFor = (...about: (string | number)[]) =>
     FINAL_WORDS[Math.floor(chance('word', ...about) * FINAL_WORDS.length)]!
 
+  /** Which way a connector function chooses: it gives the result itself, or a request for the device. */
+  function wayOf({ id }: OperationRequest, seen: number): 'result' | 'http' | 'mqtt' {
+    const odds = chance('way', id, seen)
+    return odds < 0.3 ? 'result' : odds < 0.6 ? 'http' : 'mqtt'
+  }
+
+  /** A final answer in the same exchange. */
+  const resultOf = (request: OperationRequest, seen: number) =>
+    answered(request, calm ? 'SUCCESSFUL' : wordFor(request.id, seen), `exchange ${seen} of ${request.id}`)
+
   /** What a device does with a request: says nothing, or acknowledges, says parts and its end, late, twice or in disorder. */
   function perform({ key, device, id }: OperationRequest, seen: number): void {
     if (!calm && chance('silent', id, seen) < 0.2) return
@@ -108,7 +119,7 @@ export function createModelDevices({ clock, chance, flows, losses, breach }: Mod
       const times = !calm && chance('twice', id, seen, i) < 0.2 ? 2 : 1
       for (let time = 0; time < times; time += 1) {
         const dueAt = clock.now().getTime() + pace(`pace ${i} ${time}`)
-        mailbox.push({ dueAt, job: key.job, device: device.deviceId, ...word })
+        mailbox.push({ dueAt, key, device: device.deviceId, ...word })
       }
     })
   }
@@ -126,16 +137,22 @@ export function createModelDevices({ clock, chance, flows, losses, breach }: Mod
       const report = inFlight(by, request, reportNow)
       const { deviceId } = request.device
       const seen = countLaunch(request)
-      const mqtt = flows.get(deviceId) === 'mqtt'
+      const flow = flows.get(deviceId)
+      const way = flow === 'function' ? wayOf(request, seen) : flow
+      if (way === 'result') {
+        report(resultOf(request, seen))
+        return
+      }
+      const mqtt = way === 'mqtt'
       const refusal = refusalOf(request, seen, mqtt)
-      report(refusal ?? { seen: 'sent' })
+      const over = flow === 'function' && mqtt ? { over: 'mqtt' as const } : {}
+      report(refusal?.seen === 'away' ? { ...refusal, ...over } : (refusal ?? { seen: 'sent', ...over }))
       if (refusal) {
         if (refusal.seen === 'notSent' || refusal.seen === 'away') excused.add(`${request.id}@${request.launchedAt}`)
         return
       }
       if (!mqtt && chance('at once', request.id, seen) < 0.3) {
-        const raw = `exchange ${seen} of ${request.id}`
-        report(answered(request, calm ? 'SUCCESSFUL' : wordFor(request.id, seen), raw))
+        report(resultOf(request, seen))
       } else perform(request, seen)
     },
     /** A request that a device was given because it asked. */
@@ -160,10 +177,10 @@ export function createModelDevices({ clock, chance, flows, losses, breach }: Mod
       flights = flights.filter(({ by }) => by !== bench)
       for (const [device, { by }] of connected) if (by === bench) connected.delete(device)
     },
-    /** A device over MQTT and the connection that it is about to make. */
+    /** A device that can be reached over MQTT and the connection that it is about to make. */
     nextConnection(index: number): { readonly device: string; readonly connection: string } | undefined {
-      const mqtt = [...flows.keys()].filter(id => flows.get(id) === 'mqtt')
-      const device = mqtt[index % Math.max(1, mqtt.length)]
+      const connecting = [...flows.keys()].filter(id => ['mqtt', 'function'].includes(flows.get(id)!))
+      const device = connecting[index % Math.max(1, connecting.length)]
       if (device === undefined) return undefined
       connections += 1
       excused.add(device)
@@ -177,6 +194,8 @@ export function createModelDevices({ clock, chance, flows, losses, breach }: Mod
       connected.delete(device)
       return { device, connection: held.connection }
     },
+    /** One that was deleted is not connected any more. */
+    forget: (device: string) => void connected.delete(device),
     pulling(index: number): string | undefined {
       const pulling = [...flows.keys()].filter(id => flows.get(id) === 'pull')
       return pulling[index % Math.max(1, pulling.length)]

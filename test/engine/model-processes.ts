@@ -2,8 +2,10 @@
  * The two processes of the model test, on one database: they may die at named statements and are then replaced, or stand still while
  * the other goes on. Refuses to know what they are asked to do.
  */
+import { DroverError } from '../../src/domain/errors.ts'
 import type { OperationRequest, SendReport } from '../../src/engine/connector.ts'
 import type { Database } from '../../src/store/database.ts'
+import { compileEntityFilter } from '../../src/store/entity-filter.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 import type { Desk, ModelClients } from './model-clients.ts'
 import type { DeathPoint } from './mortal-database.ts'
@@ -13,8 +15,14 @@ import { createWorkbench, type Workbench } from './workbench.ts'
 export const DEATH_STATEMENTS = [
   'jobs_insert',
   'jobs_update',
+  'tasks_insert',
+  'tasks_update',
+  'tasks_remove_job',
+  'entities_delete',
+  'targets_remove_listed',
   'targets_add_listed',
   'targets_rank_by_hash',
+  'targets_rank_by_strategy',
   'claims_claim',
   'claims_take_slots',
   'operations_update',
@@ -23,6 +31,7 @@ export const DEATH_STATEMENTS = [
   'operation_timers_arm',
   'operation_timers_take',
   'operation_cancels_end_of_job',
+  'operation_cancels_end_of_entities',
   'operation_waking_wake',
   'ended_operations_answer_late',
   'counters_take_deltas',
@@ -32,10 +41,17 @@ export const DEATH_STATEMENTS = [
   'deliveries_record',
 ] as const
 
+/** What came of a command. */
+export type Outcome<T> =
+  | { readonly kind: 'obeyed'; readonly answer: T }
+  | { readonly kind: 'refused'; readonly error: DroverError }
+  | { readonly kind: 'unanswered' }
+
 export interface ModelProcessesParts {
   readonly database: Database
   readonly clock: VirtualClock
   readonly clients: ModelClients
+  readonly claimsByPartition: boolean
   /** which of so many is asked next */
   readonly choose: (count: number) => number
   readonly receive: (by: Workbench, request: OperationRequest, report: (report: SendReport) => void) => void
@@ -47,12 +63,14 @@ export type ModelProcesses = Awaited<ReturnType<typeof createModelProcesses>>
 
 /** Starts both; they tell clients of jobs. */
 export async function createModelProcesses(parts: ModelProcessesParts) {
-  const { database, clock, clients, choose, receive, onDeath } = parts
+  const { database, clock, clients, claimsByPartition, choose, receive, onDeath } = parts
   const desks = new Map<Workbench, Desk>()
   const standing = new Set<Workbench>()
   let nodes = 0
   let deaths = 0
   let standstills = 0
+  /** since when nothing was lost */
+  let wholeSince = clock.now().getTime()
 
   async function start(): Promise<Workbench> {
     nodes += 1
@@ -60,6 +78,8 @@ export async function createModelProcesses(parts: ModelProcessesParts) {
       node: nodes,
       cancelAtOnceMax: 5,
       clock,
+      claimsByPartition,
+      compile: compileEntityFilter,
       tell: (tx, kind, jobs) => desks.get(bench)!.tell(tx, kind, jobs),
     })
     desks.set(bench, await clients.open(bench))
@@ -87,6 +107,7 @@ export async function createModelProcesses(parts: ModelProcessesParts) {
       if (!bench.database.isDead()) continue
       await bench.abandon()
       deaths += 1
+      wholeSince = clock.now().getTime()
       standing.delete(bench)
       await desks.get(bench)!.close()
       desks.delete(bench)
@@ -104,6 +125,12 @@ export async function createModelProcesses(parts: ModelProcessesParts) {
     isStanding: (bench: Workbench) => standing.has(bench),
     losses: () => deaths + standstills,
     deaths: () => deaths,
+    /** For how long every partition has had a living process that claims of it: one that was lost keeps its share for a while. */
+    wholeForMs: () => (claimsByPartition ? clock.now().getTime() - wholeSince : Number.POSITIVE_INFINITY),
+    /** Time has passed over all of them. */
+    outage(): void {
+      wholeSince = clock.now().getTime()
+    },
     figures: () => ({ deaths, standstills }),
     /** Runs all loops; processes may die in the middle of it, and what they were doing is then done by whoever comes. */
     async settle(): Promise<number | null> {
@@ -115,14 +142,14 @@ export async function createModelProcesses(parts: ModelProcessesParts) {
     async beat(): Promise<void> {
       for (const bench of awake()) await bench.beat()
     },
-    /** A client's command: unanswered where its process died under it, refused where the lifecycle says so. Answers whether it was obeyed. */
-    async command(work: (bench: Workbench) => Promise<unknown>): Promise<boolean> {
+    /** A client's command: unanswered where its process died under it, refused where the service says so. */
+    async command<T>(work: (bench: Workbench) => Promise<T>): Promise<Outcome<T>> {
       try {
-        await work(living())
-        return true
+        return { kind: 'obeyed', answer: await work(living()) }
       } catch (error) {
-        if ((error as Error).name !== 'ProcessDied' && (error as Error).name !== 'DroverError') throw error
-        return false
+        if (error instanceof DroverError) return { kind: 'refused', error }
+        if ((error as Error).name !== 'ProcessDied') throw error
+        return { kind: 'unanswered' }
       } finally {
         await buryTheDead()
       }
@@ -134,6 +161,7 @@ export async function createModelProcesses(parts: ModelProcessesParts) {
       standstills += 1
       await meanwhile()
       standing.delete(bench)
+      wholeSince = clock.now().getTime()
     },
     /** Now, or at a point to come. */
     async kill(index: number, point: DeathPoint | null): Promise<void> {

@@ -9,6 +9,7 @@ import { numberSource, partitionOf } from '../../src/domain/identity.ts'
 import type { JobRequest } from '../../src/domain/job.ts'
 import type { Addressed, Connector, OperationRequest, SendReport } from '../../src/engine/connector.ts'
 import { createEngine, type Engine } from '../../src/engine/engine.ts'
+import type { FilterCompiler } from '../../src/engine/job-targets.ts'
 import { createJobs, type Jobs } from '../../src/engine/jobs.ts'
 import type { Loop } from '../../src/engine/loop.ts'
 import type { Database, Transaction } from '../../src/store/database.ts'
@@ -95,6 +96,7 @@ export async function createWorkbench(
     tell = undefined,
     measureClock = () => Promise.resolve<unknown>(undefined),
     claimsByPartition = false,
+    compile = () => Promise.resolve(sql`true`),
   }: {
     node?: number
     cancelAtOnceMax?: number
@@ -102,6 +104,7 @@ export async function createWorkbench(
     tell?: Tell | undefined
     measureClock?: () => Promise<unknown>
     claimsByPartition?: boolean
+    compile?: FilterCompiler
   } = {},
 ): Promise<Workbench> {
   const database = mortal(shared)
@@ -153,7 +156,7 @@ export async function createWorkbench(
     deliveryRetentionMs: 90 * 86_400_000,
     callMs: 86_400_000,
     applicabilityOf: () => Promise.resolve(applicability),
-    compile: () => Promise.resolve(sql`true`),
+    compile,
   })
   const jobs = createJobs({
     database,
@@ -163,7 +166,7 @@ export async function createWorkbench(
     settling: engine.settling,
     findType: (_tx, _organization, name) =>
       Promise.resolve({ name, profiles: null, applicability, judgeParameters: own => ({ ...own }) }),
-    compile: () => Promise.resolve(sql`true`),
+    compile,
     cancelAtOnceMax,
     onCommit: engine.wake,
   })
