@@ -23,6 +23,7 @@ type Standing = Pick<TaskRow, 'task' | 'id' | 'name' | 'active' | 'state' | 'sch
   Pick<TaskRow, 'executions' | 'skipped' | 'waitingJob' | 'waitingAt'> & {
     readonly waitingStatus: JobStatus | null
     readonly waitingStartAt: Date | null
+    readonly waitingRequest: JobRequest | null
     /** jobs of it but the one that waits, and those of them that have not ended */
     readonly jobs: number
     readonly open: number
@@ -50,6 +51,7 @@ export async function wrongOfTasks(parts: TaskRulesParts, now: number): Promise<
   const tasks = await db.query<Standing>(sql`
     select t.task, t.id, t.name, t.active, t.state, t.schedule, t.request, t.executions, t.skipped, t.waiting_job as "waitingJob",
            t.waiting_at as "waitingAt", w.status as "waitingStatus", w.start_at as "waitingStartAt",
+           w.request as "waitingRequest",
            (select count(*)::int from job j where j.task = t.task and j.job is distinct from t.waiting_job) as jobs,
            (select count(*)::int from job j where j.task = t.task and j.job is distinct from t.waiting_job
                and j.finished_at is null) as open
@@ -110,6 +112,9 @@ function wrongOfWait(task: Standing, at: number, book: TaskBook, now: number): s
   if ((at - startAt) % everyMs !== 0 || at < startAt || at >= stopAt)
     wrong.push(`waits for ${new Date(at).toISOString()}`)
   if (waitingStatus !== 'SCHEDULED' && waitingStatus !== 'IDLE') wrong.push(`waits with a job that is ${waitingStatus}`)
+  if (!isDeepStrictEqual({ ...task.waitingRequest, active: true }, { ...book.request, active: true })) {
+    wrong.push(`waits with a job of ${JSON.stringify(task.waitingRequest)}`)
+  }
   const { start } = book.request.schedule
   const delayMs = start && 'delayed' in start ? start.delayed : 0
   if (waitingStartAt?.getTime() !== at + delayMs) wrong.push('waits with a job that starts at another time')
