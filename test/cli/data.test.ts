@@ -1,6 +1,8 @@
 /** `drover backup`, `restore` and `prune` as processes: what they end with, what they tell programs, and the bar that people see. */
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -82,6 +84,23 @@ describe('what fails ends with the code of its kind, and programs are told in JS
     RUN_MS,
   )
 })
+
+test(
+  'a service whose port is taken says which, by which variable it is chosen, and ends with 2',
+  async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    onTestFinished(() => void taken.close())
+    const { port } = taken.address() as AddressInfo
+    const empty = await createTestDatabase()
+    onTestFinished(empty.close)
+    const variables = { DATABASE_URL: empty.url, DROVER_PORT: String(port), DROVER_MQTT_PORT: '0' }
+    const { code, stderr } = await drover('serve', variables)
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`127.0.0.1:${port} is taken by somebody else`)])
+    expect(stderr).toContain('DROVER_PORT')
+  },
+  RUN_MS,
+)
 
 /** An ended job with one operation, in a month long ago. */
 async function endedAt(instant: Date): Promise<void> {

@@ -24,7 +24,7 @@ export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
   done: 'Done. A job that was waited for ended as FINISHED.',
   failed: 'Not all of it worked: rows were refused, counters differ from rows, or something broke.',
   usage:
-    'The command line is not right: an unknown option, a value that cannot be read, a file that is not there, or is there already.',
+    'The command line is not right: an unknown option, a value that cannot be read, a file that is not there, or is there already, a port that is taken.',
   unreachable: 'The service or the database cannot be reached, is stopping, or failed itself.',
   refused:
     'What was asked was refused, by the service or for what was found: a data folder that another `drover serve` holds, a schema of a newer build, a database with rows in it, a damaged backup. It says which.',
