@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { compiled } from '../../scripts/compile.ts'
 import { startMachine, withoutMachine } from '../deploy/systemd-machine.ts'
+import { registryAnswers } from './registry.ts'
 
 const run = promisify(execFile)
 const root = path.resolve(import.meta.dirname, '../..')
@@ -15,7 +16,6 @@ const folder = await mkdtemp(path.join(tmpdir(), 'drover-package-'))
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const INSTALL_MS = 300_000
-const REGISTRY_MS = 20_000
 
 /** The path as it is without this package's own tools: the Node of the machine comes first. */
 const machinePath = (process.env.PATH ?? '')
@@ -54,13 +54,6 @@ const prefix = path.join(folder, 'prefix')
 await chmod(folder, 0o755)
 const units = path.join(folder, 'units')
 await cp(path.join(root, 'deploy/systemd'), units, { recursive: true })
-
-async function registryAnswers(): Promise<boolean> {
-  return await run('npm', ['view', 'commander', 'name'], { timeout: REGISTRY_MS }).then(
-    () => true,
-    () => false,
-  )
-}
 
 const isInstallable = await registryAnswers()
 if (!isInstallable) process.stdout.write('No registry can be reached: the installation of the package is left out.\n')
