@@ -29,7 +29,7 @@ describe.skipIf(!hasBrowser)('operation types in the console', () => {
   test('the schema of a type is judged as it is written, with its form beside, and the service has the last word', async () => {
     const page = await at.visit('/types/new')
     const schema = page.getByRole('textbox', { name: 'JSON Schema of the parameters' })
-    const form = page.getByRole('region', { name: 'The form of it' })
+    const form = page.getByRole('region', { name: 'Form preview' })
     const save = page.getByRole('region', { name: 'Save' }).getByRole('button')
     await page.getByLabel('Name', { exact: false }).first().fill('SET_SPEED')
     await schema.fill('{ "type": ')
@@ -130,7 +130,7 @@ describe.skipIf(!hasBrowser)('operation types in the console', () => {
 /** The parts of the view that edits a type. */
 const editor = (page: Page) => ({
   schema: page.getByRole('textbox', { name: 'JSON Schema of the parameters' }),
-  form: page.getByRole('region', { name: 'The form of it' }),
+  form: page.getByRole('region', { name: 'Form preview' }),
   save: page.getByRole('region', { name: 'Save' }).getByRole('button', { name: /Save|Create the type/ }),
 })
 

@@ -3,9 +3,18 @@
  * cursor of the one before, any other by its number. What has been out of sight for a while is forgotten.
  */
 import './virtual-table.css'
+import { useMediaQuery } from '@mantine/hooks'
 import { useQueries } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type CSSProperties, type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { count } from '../figures.tsx'
 import { useLiveMs } from '../live.ts'
 import type { Freshness } from './as-of.tsx'
@@ -21,6 +30,8 @@ export interface Column<Row> {
   readonly align?: 'right'
   /** the field to sort by, where that is possible */
   readonly sort?: string
+  /** what stands below the cell where the screen is narrow, in place of columns that are left out there */
+  readonly under?: (row: Row) => ReactNode
   /** left out where the screen is narrow */
   readonly wide?: boolean
   /** takes what the others leave where the screen is narrow */
@@ -67,6 +78,11 @@ interface Props<Row> {
 
 const PAGE = 100
 const ROW_PX = 36
+/** With a second line in it. */
+const ROW_OF_TWO_PX = 54
+/** A table that does not shrink any further, where its rows are more than that. */
+const HEIGHT_PX_MIN = 124
+const NARROW = '(max-width: 900px)'
 /** The heads of the columns, and the border around the table. */
 const HEAD_PX = 34
 /** Browsers cannot scroll over more pixels than this many rows take; beyond, they are shown part by part. */
@@ -80,6 +96,9 @@ export function VirtualTable<Row>(props: Props<Row>) {
   const [known, setKnown] = useState<number | null>(null)
   const [part, setPart] = useState(0)
   const liveMs = useLiveMs()
+  const isNarrow = useMediaQuery(NARROW, false, { getInitialValueInEffect: false })
+  const hasTwoLines = isNarrow && columns.some(column => column.under)
+  const rowPx = hasTwoLines ? ROW_OF_TWO_PX : ROW_PX
   const listKey = JSON.stringify(rows.key)
   const lastKey = useRef(listKey)
   const hasRead = useRef(false)
@@ -95,9 +114,14 @@ export function VirtualTable<Row>(props: Props<Row>) {
   const virtual = useVirtualizer({
     count: inPart,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
+    estimateSize: () => rowPx,
     overscan: 12,
   })
+  const measured = useRef(rowPx)
+  useLayoutEffect(() => {
+    if (measured.current !== rowPx) virtual.measure()
+    measured.current = rowPx
+  }, [virtual, rowPx])
   const items = virtual.getVirtualItems()
   const firstPage = Math.floor((first + (items[0]?.index ?? 0)) / PAGE)
   const lastPage = Math.floor((first + (items.at(-1)?.index ?? 0)) / PAGE)
@@ -142,6 +166,7 @@ export function VirtualTable<Row>(props: Props<Row>) {
     onState?.({ dataUpdatedAt, isError, total })
   }, [onState, dataUpdatedAt, isError, total])
 
+  const height = HEAD_PX + inPart * rowPx
   const before = items[0]?.start ?? 0
   const after = Math.max(0, virtual.getTotalSize() - (items.at(-1)?.end ?? 0))
 
@@ -173,9 +198,9 @@ export function VirtualTable<Row>(props: Props<Row>) {
         className="table-scroll"
         ref={scroller}
         label={label}
-        style={read ? { height: HEAD_PX + inPart * ROW_PX } : {}}
+        style={read ? { height, minHeight: Math.min(height, HEIGHT_PX_MIN) } : {}}
       >
-        <table className="table" aria-rowcount={total + 1} onKeyDown={onKeyDown}>
+        <table className={hasTwoLines ? 'table table-two' : 'table'} aria-rowcount={total + 1} onKeyDown={onKeyDown}>
           <caption className="sr-only">{label}</caption>
           <colgroup>
             {columns.map(column => (
@@ -211,6 +236,7 @@ export function VirtualTable<Row>(props: Props<Row>) {
                   {columns.map(column => (
                     <td key={column.key} className={cellClass(column)}>
                       {row ? column.cell(row) : <span className="placeholder" />}
+                      {row && hasTwoLines && column.under && <div className="cut under">{column.under(row)}</div>}
                     </td>
                   ))}
                 </tr>

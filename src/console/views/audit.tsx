@@ -15,7 +15,13 @@ import { ask, asking } from '../request.ts'
 
 const COLUMNS: readonly Column<AuditLine>[] = [
   { key: 'date', title: 'Date', width: '136px', cell: each => <Instant at={each.date} /> },
-  { key: 'user', title: 'User', width: '20%', cell: each => each.user ?? <span className="quiet">nobody</span> },
+  {
+    key: 'user',
+    title: 'User',
+    width: '18%',
+    wide: true,
+    cell: each => each.user ?? <span className="quiet">nobody</span>,
+  },
   {
     key: 'method',
     title: 'Method',
@@ -29,16 +35,19 @@ const COLUMNS: readonly Column<AuditLine>[] = [
     fills: true,
     cell: each => (
       <span className="mono" title={each.path}>
-        {each.path}
+        <span className="wide-only">{each.path}</span>
+        <span className="narrow-only">
+          {each.method} {each.path.replace(/^\/\w+\/v80\//, '')}
+        </span>
       </span>
     ),
+    under: each => each.user,
   },
   {
     key: 'status',
     title: 'Status',
     width: '76px',
     align: 'right',
-    wide: true,
     cell: each => <span className={each.status >= 400 ? 'bad strong' : ''}>{each.status}</span>,
   },
   {
@@ -52,7 +61,7 @@ const COLUMNS: readonly Column<AuditLine>[] = [
   {
     key: 'request',
     title: 'Request',
-    width: '15%',
+    width: '9%',
     wide: true,
     cell: each => (
       <span className="mono quiet" title={each.requestId}>

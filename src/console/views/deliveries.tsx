@@ -19,21 +19,30 @@ import { ask, asking } from '../request.ts'
 import { useMay } from '../session.ts'
 import { readable } from '../words.ts'
 
+const lastAnswer = (each: DeliveryView) => [each.lastStatus, each.lastError].filter(Boolean).join(' ') || '–'
+
 const columns = (mayRepeat: boolean): readonly Column<DeliveryView>[] => [
-  { key: 'state', title: 'State', width: '128px', cell: each => <Status word={each.state} /> },
-  { key: 'event', title: 'Event', width: '112px', wide: true, cell: each => each.event },
+  {
+    key: 'state',
+    title: 'State',
+    width: '124px',
+    cell: each => <Status word={each.state} />,
+    under: each => each.event,
+  },
+  { key: 'event', title: 'Event', width: '108px', wide: true, cell: each => each.event },
   {
     key: 'receiver',
     title: 'Receiver',
-    width: '20%',
+    width: '18%',
     fills: true,
     cell: each => <span title={each.receiver}>{each.receiver}</span>,
+    under: lastAnswer,
   },
-  { key: 'channel', title: 'Channel', width: '96px', wide: true, cell: each => each.channel },
+  { key: 'channel', title: 'Channel', width: '84px', wide: true, cell: each => each.channel },
   {
     key: 'job',
     title: 'Job',
-    width: '160px',
+    width: '152px',
     wide: true,
     cell: each => (
       <Link href={`/jobs/${each.jobId}`} className="mono">
@@ -46,9 +55,7 @@ const columns = (mayRepeat: boolean): readonly Column<DeliveryView>[] => [
     key: 'last',
     title: 'Last answer',
     wide: true,
-    cell: each => (
-      <span title={each.lastError}>{[each.lastStatus, each.lastError].filter(Boolean).join(' ') || '–'}</span>
-    ),
+    cell: each => <span title={each.lastError}>{lastAnswer(each)}</span>,
   },
   {
     key: 'attempted',

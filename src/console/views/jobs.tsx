@@ -41,9 +41,10 @@ const COLUMNS: readonly Column<JobView>[] = [
     cell: job => (
       <Link href={`/jobs/${job.id}`} className="job-link" title={`${text(job.request.name)} ${job.id}`}>
         <span className="strong">{text(job.request.name)}</span>{' '}
-        <span className="quiet small">{text(job.request.userNotes) || job.id}</span>
+        <span className="quiet small wide-only">{text(job.request.userNotes) || job.id}</span>
       </Link>
     ),
+    under: job => text(job.request.userNotes) || job.id,
   },
   {
     key: 'status',
@@ -51,8 +52,15 @@ const COLUMNS: readonly Column<JobView>[] = [
     width: '176px',
     sort: 'jobs.report.summary.status',
     cell: job => <Status word={job.report.summary.status} />,
+    under: job => <StackedBar shares={sharesOf(job.report)} />,
   },
-  { key: 'bar', title: 'Operations', width: '18%', cell: job => <StackedBar shares={sharesOf(job.report)} /> },
+  {
+    key: 'bar',
+    title: 'Operations',
+    width: '18%',
+    wide: true,
+    cell: job => <StackedBar shares={sharesOf(job.report)} />,
+  },
   {
     key: 'total',
     title: 'Total',

@@ -32,6 +32,7 @@ const columns = (self: string, edit: (user: User) => void): readonly Column<User
         {each.email}
       </button>
     ),
+    under: each => each.profile,
   },
   {
     key: 'name',
@@ -40,13 +41,12 @@ const columns = (self: string, edit: (user: User) => void): readonly Column<User
     wide: true,
     cell: each => [each.name, each.surname].filter(Boolean).join(' ') || '–',
   },
-  { key: 'profile', title: 'Profile', width: '180px', cell: each => each.profile },
+  { key: 'profile', title: 'Profile', width: '180px', wide: true, cell: each => each.profile },
   { key: 'domain', title: 'Organization', wide: true, cell: each => each.domain ?? '' },
   {
     key: 'remove',
     title: 'Remove',
     width: '124px',
-    wide: true,
     cell: each =>
       each.email === self ? (
         <span className="quiet">you</span>

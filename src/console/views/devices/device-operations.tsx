@@ -12,15 +12,26 @@ import { Empty } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
 import { asking } from '../../request.ts'
+import { readable } from '../../words.ts'
+
+const dated = (each: OperationView) => <Instant at={each.execution.finishedDate || each.date} />
 
 const OPERATIONS: readonly Column<OperationView>[] = [
   {
     key: 'name',
     title: 'Operation',
-    width: '34%',
+    width: '26%',
+    fills: true,
     cell: each => <Link href={`/jobs/${each.jobId}/operations/${each.operationId}`}>{each.name}</Link>,
+    under: each => each.result !== 'OPERATION_PENDING' && readable(each.result),
   },
-  { key: 'status', title: 'Status', width: '180px', cell: each => <Status word={each.status} /> },
+  {
+    key: 'status',
+    title: 'Status',
+    width: '180px',
+    cell: each => <Status word={each.status} />,
+    under: dated,
+  },
   {
     key: 'result',
     title: 'Result',
@@ -33,7 +44,8 @@ const OPERATIONS: readonly Column<OperationView>[] = [
     title: 'Date',
     width: '136px',
     align: 'right',
-    cell: each => <Instant at={each.execution.finishedDate || each.date} />,
+    wide: true,
+    cell: dated,
   },
 ]
 

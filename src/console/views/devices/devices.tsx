@@ -39,6 +39,7 @@ const COLUMNS: readonly Column<Entity>[] = [
     width: '26%',
     fills: true,
     cell: row => <Link href={`/devices/${encodeURIComponent(identifierOf(row))}`}>{identifierOf(row)}</Link>,
+    under: row => textIn(row['provision.device.name']) || textIn(row['provision.device.model']),
   },
   column('name', 'Name', 'provision.device.name', '18%'),
   column('model', 'Model', 'provision.device.model', '14%'),

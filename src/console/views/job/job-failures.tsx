@@ -51,35 +51,46 @@ export function JobFailures({ jobId, isLive, choose }: Props) {
                   Operations
                 </th>
                 <th scope="col">Result</th>
-                <th scope="col">Step</th>
-                <th scope="col">Description</th>
-                <th scope="col">
+                <th scope="col" className="wide-only">
+                  Step
+                </th>
+                <th scope="col" className="wide-only">
+                  Description
+                </th>
+                <th scope="col" className="wide-only">
                   <span className="sr-only">Devices</span>
                 </th>
               </tr>
             </thead>
             <tbody>
-              {failures.map(({ count: number, result, step, stepDescription, description, status }) => (
-                <tr key={[status, result, step, stepDescription, description].join('|')}>
-                  <td className="right figure strong">{count(number)}</td>
-                  <td>
-                    <Status word={result} />
-                  </td>
-                  <td>{step ?? <span className="quiet">–</span>}</td>
-                  <td>
-                    {[description, stepDescription].filter(Boolean).join(' · ') || <span className="quiet">–</span>}
-                  </td>
-                  <td className="right">
-                    <Button
-                      size="compact-xs"
-                      variant="default"
-                      onClick={() => choose({ result, step, stepDescription, description })}
-                    >
-                      Show these devices
-                    </Button>
-                  </td>
-                </tr>
-              ))}
+              {failures.map(({ count: number, result, step, stepDescription, description, status }) => {
+                const show = (
+                  <Button
+                    size="compact-xs"
+                    variant="default"
+                    onClick={() => choose({ result, step, stepDescription, description })}
+                  >
+                    Show these devices
+                  </Button>
+                )
+                return (
+                  <tr key={[status, result, step, stepDescription, description].join('|')}>
+                    <td className="right figure strong">{count(number)}</td>
+                    <td>
+                      <Status word={result} />
+                      <div className="narrow-only small">
+                        <p className="quiet">{[step, description, stepDescription].filter(Boolean).join(' · ')}</p>
+                        {show}
+                      </div>
+                    </td>
+                    <td className="wide-only">{step ?? <span className="quiet">–</span>}</td>
+                    <td className="wide-only">
+                      {[description, stepDescription].filter(Boolean).join(' · ') || <span className="quiet">–</span>}
+                    </td>
+                    <td className="right wide-only">{show}</td>
+                  </tr>
+                )
+              })}
             </tbody>
           </table>
         </div>

@@ -26,8 +26,15 @@ const columns = (jobId: string, query: string): readonly Column<OperationView>[]
         {each.entityId}
       </Link>
     ),
+    under: each => each.description || each.steps.at(-1)?.name,
   },
-  { key: 'status', title: 'Status', width: '190px', cell: each => <Status word={each.status} /> },
+  {
+    key: 'status',
+    title: 'Status',
+    width: '190px',
+    cell: each => <Status word={each.status} />,
+    under: each => each.result !== 'OPERATION_PENDING' && readable(each.result),
+  },
   {
     key: 'result',
     title: 'Result',

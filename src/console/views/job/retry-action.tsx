@@ -3,6 +3,7 @@ import type { JobRequestSchema, JobView } from '../../../contract/client/client.
 import { RESOURCE_TYPES, type ResourceType } from '../../../contract/words.ts'
 import { Action } from '../../parts/action.tsx'
 import { asking } from '../../request.ts'
+import { useTypes } from '../../types.ts'
 
 /** The same request for those that did not succeed: at once, with the limits and the stop of the first where it counts from the start. */
 export function retryRequest({ id, request }: JobView): JobRequestSchema {
@@ -31,7 +32,10 @@ export function retryRequest({ id, request }: JobView): JobRequestSchema {
   }
 }
 
+/** Not offered where the type may not be run by this profile, or is no more. */
 export function RetryAction({ job, onLaunched }: { readonly job: JobView; readonly onLaunched: (id: string) => void }) {
+  const { types } = useTypes()
+  if (!types.some(each => each.name === job.request.name)) return null
   const given = { query: resourceTypeOf(job), body: { job: { request: retryRequest(job) } } }
   return (
     <Action

@@ -2,13 +2,10 @@
 import { Select } from '@mantine/core'
 import { lazy, Suspense, useState } from 'react'
 import type { OperationTypeAnswer } from '../../../contract/client/client.ts'
-import { mayExecute } from '../../../contract/words.ts'
-import { useAsked } from '../../live.ts'
 import { Panel } from '../../parts/page.tsx'
 import { Failed, Loading } from '../../parts/states.tsx'
 import { persistent } from '../../persistent.ts'
-import { asking } from '../../request.ts'
-import { useSession } from '../../session.ts'
+import { useTypes } from '../../types.ts'
 import type { Draft } from './draft.ts'
 
 const SchemaForm = lazy(persistent(() => import('../../parts/schema-form.tsx')))
@@ -16,18 +13,6 @@ const SchemaForm = lazy(persistent(() => import('../../parts/schema-form.tsx')))
 export interface StepProps {
   readonly draft: Draft
   readonly change: (change: Partial<Draft>) => void
-}
-
-/** The types that the profile may run. */
-export function useTypes() {
-  const session = useSession()
-  const found = useAsked(
-    asking('GET /operationTypes/provision/organizations/{organization}', {
-      path: { organization: session?.organization ?? '' },
-    }),
-  )
-  const types = (found.data ?? []).filter(each => session && mayExecute(session.profile, each.profiles))
-  return { ...found, types }
 }
 
 const NO_SCHEMA = { type: 'object' }

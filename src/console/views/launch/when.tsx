@@ -184,7 +184,7 @@ function Limits({ draft, change }: StepProps) {
     />
   )
   return (
-    <Panel title="Each operation">
+    <Panel title="Limits of each operation">
       <div className="stack form">
         {seconds('Seconds to acknowledge', '0: no limit', 'ackTimeoutS')}
         {seconds('Seconds to finish', 'With the time to acknowledge more than 40', 'timeoutS', 1)}
@@ -214,7 +214,7 @@ function Limits({ draft, change }: StepProps) {
 
 function Told({ draft, change }: StepProps) {
   return (
-    <Panel title="Told">
+    <Panel title="Notes and notification">
       <div className="stack form">
         <TextInput
           label="Notes"

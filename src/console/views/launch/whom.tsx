@@ -75,7 +75,7 @@ function ListTarget({ draft, change, isTask }: StepProps & { readonly isTask: bo
     <>
       <Textarea
         label="Devices"
-        description="Identifiers, apart by lines, commas or blanks"
+        description="Identifiers, one a line or separated by commas or spaces"
         minRows={8}
         rows={10}
         spellCheck={false}

@@ -30,8 +30,15 @@ const JOBS: readonly Column<JobView>[] = [
         {job.id}
       </Link>
     ),
+    under: job => <Instant at={job.report.execution.startedDate} none="not yet" />,
   },
-  { key: 'status', title: 'Status', width: '180px', cell: job => <Status word={job.report.summary.status} /> },
+  {
+    key: 'status',
+    title: 'Status',
+    width: '180px',
+    cell: job => <Status word={job.report.summary.status} />,
+    under: job => <StackedBar shares={sharesOf(job.report)} />,
+  },
   { key: 'bar', title: 'Operations', wide: true, cell: job => <StackedBar shares={sharesOf(job.report)} /> },
   {
     key: 'total',

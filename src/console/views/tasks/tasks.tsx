@@ -31,8 +31,9 @@ const COLUMNS: readonly Column<TaskView>[] = [
     width: '26%',
     fills: true,
     cell: each => <Link href={`/tasks/${encodeURIComponent(each.id)}`}>{each.name || each.id}</Link>,
+    under: each => repeatWords(each.schedule),
   },
-  { key: 'state', title: 'State', width: '130px', cell: each => <Status word={each.state} /> },
+  { key: 'state', title: 'State', width: '130px', wide: true, cell: each => <Status word={each.state} /> },
   { key: 'operation', title: 'Operation', width: '20%', wide: true, cell: each => String(each.job.request.name) },
   { key: 'repeats', title: 'Repeats', wide: true, cell: each => repeatWords(each.schedule) },
   {
@@ -49,6 +50,7 @@ const COLUMNS: readonly Column<TaskView>[] = [
     width: '156px',
     align: 'right',
     cell: each => <Instant at={each.report.nextDate} none="none" />,
+    under: each => <Status word={each.state} />,
   },
 ]
 

@@ -7,7 +7,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, lazy, Suspense, useId, useMemo, useState } from 'react'
 import { Link, useLocation, useParams } from 'wouter'
 import type { OperationTypeAnswer } from '../../../contract/client/client.ts'
-import { PROFILES, RESOURCE_TYPES, type ResourceType } from '../../../contract/words.ts'
+import { mayExecute, PROFILES, RESOURCE_TYPES, type ResourceType } from '../../../contract/words.ts'
 import { counted } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
 import { Action } from '../../parts/action.tsx'
@@ -40,7 +40,6 @@ export default function Type() {
   const session = useSession()
   const organization = session?.organization ?? ''
   const mayManage = useMay('manageOperationTypes')
-  const mayRun = useMay('execute')
   const [, go] = useLocation()
   const asked = asking('GET /operationTypes/provision/organizations/{organization}/{operationName}', {
     path: { organization, operationName },
@@ -99,7 +98,7 @@ export default function Type() {
                 {failed && <Failed error={failed.error} retry={() => void failed.refetch()} />}
               </Action>
             )}
-            {mayRun && (
+            {session && mayExecute(session.profile, type.profiles) && (
               <Button
                 component={Link}
                 href={`/launch?type=${encodeURIComponent(type.name)}`}
@@ -119,6 +118,9 @@ export default function Type() {
     </Page>
   )
 }
+
+/** What is shown and cannot be changed. */
+const FIXED = { readOnly: true, variant: 'filled' } as const
 
 interface EditorProps {
   readonly type: OperationTypeAnswer
@@ -154,7 +156,7 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
   const schema = useMemo(() => readJson(schemaText, false), [schemaText])
   const formId = useId()
   const steps = readJson(stepsText, true)
-  const isFixed = isClone || !mayManage
+  const fixed = (isClone || !mayManage) && FIXED
   const whole = {
     title,
     description,
@@ -194,20 +196,20 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
               label="Name"
               required
               maxLength={50}
-              readOnly={!mayManage}
+              {...(!mayManage && FIXED)}
               value={name}
               onChange={event => setName(event.currentTarget.value)}
             />
             <TextInput
               label="Title"
-              readOnly={!mayManage}
+              {...(!mayManage && FIXED)}
               value={title}
               onChange={event => setTitle(event.currentTarget.value)}
             />
             <Textarea
               label="Description"
               rows={2}
-              readOnly={!mayManage}
+              {...(!mayManage && FIXED)}
               value={description}
               onChange={event => setDescription(event.currentTarget.value)}
             />
@@ -216,7 +218,7 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
               data={[...RESOURCE_TYPES]}
               value={[...applicableTo]}
               onChange={setApplicableTo}
-              readOnly={isFixed}
+              {...fixed}
             />
             <MultiSelect
               label="Profiles that may run it"
@@ -224,7 +226,7 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
               data={PROFILES.filter(each => each !== 'viewer')}
               value={[...profiles]}
               onChange={setProfiles}
-              readOnly={isFixed}
+              {...fixed}
             />
           </div>
         </Panel>
@@ -237,7 +239,7 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
             className="editor"
             rows={16}
             spellCheck={false}
-            readOnly={isFixed}
+            {...fixed}
             value={schemaText}
             error={schema.fault}
             onChange={event => setSchemaText(event.currentTarget.value)}
@@ -249,7 +251,7 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
             className="editor"
             rows={8}
             spellCheck={false}
-            readOnly={isFixed}
+            {...fixed}
             value={stepsText}
             error={steps.fault}
             onChange={event => setStepsText(event.currentTarget.value)}
@@ -284,7 +286,7 @@ function Editor({ type, organization, isNew, mayManage }: EditorProps) {
             </div>
           </Panel>
         )}
-        <Panel title="The form of it">
+        <Panel title="Form preview">
           {schema.fault === '' ? (
             <Suspense fallback={<Loading what="the form" />}>
               <SchemaForm

@@ -1,0 +1,119 @@
+/** What is set in the third step of a launch, what the plan says of it, and the job that comes of it; and how jobs and devices are found. */
+import { beforeAll, describe, expect, test } from 'vitest'
+import { createJob, readJob } from '../service/jobs.ts'
+import { type Console, hasBrowser, openConsole } from './browser.ts'
+
+describe.skipIf(!hasBrowser)('launching, and finding', () => {
+  let at: Console
+
+  beforeAll(async () => {
+    at = await openConsole({ DROVER_ROLES: 'north,engine' })
+    for (const [id, values] of [
+      ['valve-1', { 'provision.administration.tags': ['valve'], 'provision.device.name': 'North gate' }],
+      ['valve-2', { 'provision.administration.tags': ['valve'], 'provision.device.serialNumber': 'SN-77' }],
+      ['fan-1', { 'provision.administration.tags': ['fan'] }],
+    ] as const) {
+      await at.house.provision(id, values)
+    }
+  })
+
+  test('start, stop, scattering with its curve, limits and retries become those of the job, and the plan tells its risks', async () => {
+    const page = await at.visit('/launch/whom?type=REFRESH_INFO')
+    await page.getByText('A tag', { exact: true }).click()
+    await page.getByLabel('Tag', { exact: true }).fill('valve')
+    await page.getByRole('button', { name: 'When' }).click()
+    await page.getByRole('radiogroup', { name: 'When it starts' }).getByText('At a time').click()
+    await page.getByLabel('Start', { exact: true }).last().fill('2099-03-10T09:00')
+    await page.getByText('2099-03-10 08:00 UTC').waitFor()
+    await page.getByRole('radiogroup', { name: 'When it stops' }).getByText('At a time').click()
+    await page.getByLabel('Stop', { exact: true }).last().fill('2099-03-12T09:00')
+    await page.getByLabel('Spread over the time, per cent').fill('100')
+    await page.getByLabel('Spread by cell').click()
+    await page.getByLabel('Dispersion within a cell, per cent').fill('25')
+    await page.getByLabel('Seconds to acknowledge').fill('30')
+    await page.getByLabel('Seconds to finish').fill('172800')
+    await page.getByLabel('Retries').fill('2')
+    await page.getByLabel('Seconds between attempts').fill('90')
+    await page.getByRole('combobox', { name: 'Retried after, beside time-outs' }).click()
+    await page.getByRole('option', { name: 'ERROR_PROCESSING' }).click()
+    await page.keyboard.press('Escape')
+    // The curve follows what is set, before the plan is asked for.
+    await page.getByRole('img', { name: /^Launches per hour, 2 hours/ }).waitFor()
+
+    await page.getByRole('button', { name: 'Plan' }).click()
+    const launches = page.getByRole('region', { name: 'Launches' })
+    await launches.getByText(/per second over/).waitFor()
+    await launches.getByRole('img', { name: /^Launches per hour/ }).waitFor()
+    const risk = page.getByRole('region', { name: 'Devices and risk' })
+    await risk.getByText('are launched so late that the stop may cancel them').waitFor()
+
+    await page.getByRole('button', { name: 'Back' }).click()
+    await page.getByLabel('Warn above, operations per second').fill('1')
+    await page.getByLabel('Spread over the time, per cent').fill('0')
+    await page.getByRole('button', { name: 'Plan' }).click()
+    await risk.getByText('It launches as fast as possible; the most it should is 1.').waitFor()
+    await page.getByRole('button', { name: 'Launch on 2 devices' }).click()
+    await expect.poll(() => page.url()).toMatch(/\/jobs\/[0-9a-f]{16}$/)
+    const { request } = await readJob(at.house.client, page.url().slice(-16))
+    expect(request).toMatchObject({
+      name: 'REFRESH_INFO',
+      target: { append: { tags: ['valve'] } },
+      schedule: {
+        start: { date: '2099-03-10T08:00:00.000Z' },
+        stop: { date: '2099-03-12T08:00:00.000Z' },
+        scattering: { strategy: { factor: 25 }, warningMaxRate: 1 },
+      },
+      operationParameters: {
+        ackTimeout: 30_000,
+        timeout: 172_800_000,
+        retries: 2,
+        retriesDelay: 90_000,
+        retryResultList: ['ERROR_PROCESSING'],
+      },
+    })
+  })
+
+  test('devices are found by identifier, name, serial number and tag, and the address keeps what is asked', async () => {
+    const page = await at.visit('/devices')
+    const rows = page.getByRole('region', { name: 'Devices' }).locator('tbody a')
+    const find = async (label: string, words: string, found: readonly string[]) => {
+      await page.getByLabel(label, { exact: true }).fill(words)
+      await expect.poll(async () => (await rows.allTextContents()).toSorted()).toEqual(found)
+    }
+    await find('Find', 'VALVE', ['valve-1', 'valve-2'])
+    await find('Find', 'north gate', ['valve-1'])
+    await find('Find', 'sn-77', ['valve-2'])
+    await page.getByLabel('Find', { exact: true }).fill('')
+    await find('Tag', 'fan', ['fan-1'])
+    await expect.poll(() => new URL(page.url()).search).toBe('?tag=fan')
+    await page.reload()
+    await expect.poll(() => rows.allTextContents()).toEqual(['fan-1'])
+  })
+
+  test('a job appears in the list of jobs as it is made, and is found by its note, its user and its status', async () => {
+    const page = await at.visit('/jobs')
+    const rows = page.getByRole('region', { name: 'Jobs' }).locator('tbody tr')
+    await page.getByText(/^Live, as of/).waitFor()
+    const { id } = await createJob(at.house.client, {
+      name: 'REBOOT_EQUIPMENT',
+      parameters: { type: 'SOFTWARE' },
+      target: { append: { tags: ['valve'] } },
+      active: false,
+      userNotes: 'Before the frost',
+    })
+    const made = rows.filter({ has: page.locator(`a[href$="${id}"]`) })
+    await made.getByRole('img', { name: 'Scheduled 2' }).waitFor()
+    await at.house.call('DELETE', `/north/v80/operation/jobs/${id}`)
+    await made.getByText('Cancelled', { exact: true }).waitFor()
+    await made.getByRole('img', { name: 'Cancelled by user 2' }).waitFor()
+    await page.getByLabel('Find').fill('the frost')
+    await expect.poll(() => rows.count()).toBe(1)
+    await page.getByLabel('Find').fill('nobody@')
+    await page.getByText('No job fits this filter.').waitFor()
+    await page.getByLabel('Find').fill('')
+    await page.getByRole('combobox', { name: 'Show' }).click()
+    await page.getByRole('option', { name: 'Cancelled', exact: true }).click()
+    await expect.poll(() => rows.count()).toBe(1)
+    expect(new URL(page.url()).search).toBe('?show=CANCELLED')
+  })
+})
