@@ -85,7 +85,6 @@ const COLUMNS: readonly Column<JobView>[] = [
     width: '116px',
     align: 'right',
     wide: true,
-    sort: 'jobs.report.summary.finished.error',
     cell: job => {
       const value = unsuccessful(job.report.summary)
       return <span className={value > 0 ? 'bad strong' : 'quiet'}>{count(value)}</span>
