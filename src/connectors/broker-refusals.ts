@@ -1,7 +1,6 @@
 /**
  * What a broker did not take of what it was given: it refused the request, as MQTT 5 lets it say, or the connection broke with the request
- * on the way. The device of such a request waits, longer each time, and so do all devices where the broker takes nothing from anybody. It
- * knows no connection.
+ * on the way. The device of such a request waits, longer each time; nobody waits for what another is refused. It knows no connection.
  */
 import type { Logger } from 'pino'
 import { growingPauses } from './growing-pauses.ts'
@@ -9,8 +8,6 @@ import { growingPauses } from './growing-pauses.ts'
 export interface BrokerRefusalSettings {
   readonly firstPauseMs?: number
   readonly longestPauseMs?: number
-  /** so many different devices refused, and nothing taken in between: the broker takes nothing from anybody */
-  readonly allFrom?: number
   readonly random?: () => number
   /** ms since some instant */
   readonly now?: () => number
@@ -19,8 +16,6 @@ export interface BrokerRefusalSettings {
 }
 
 export interface BrokerRefusals {
-  /** how many requests the broker may be given at once, whomever they are for: all, one to see whether it takes it, or none for now */
-  atOnce(): number
   /** whether a device's turn has come again; of one that was not refused it always has */
   isDue(device: bigint): boolean
   /** Answers why in words where that lies with the request itself, which would be refused again. */
@@ -37,7 +32,7 @@ const OF_REQUEST: ReadonlyMap<number, string> = new Map([
   [0x99, 'the format of the request'],
 ])
 /** Devices remembered at most; the one longest so is forgotten first. */
-const DEVICES_MAX = 10_000
+const DEVICES_MAX = 20_000
 /** A device that was not tried again for so long after its turn came has nothing left to be sent. */
 const FORGOTTEN_MS = 300_000
 
@@ -47,17 +42,13 @@ export function brokerRefusals(
   {
     firstPauseMs = 1_000,
     longestPauseMs = 60_000,
-    allFrom = 10,
     random = Math.random,
     now = () => performance.now(),
     count = () => {},
   }: BrokerRefusalSettings = {},
 ): BrokerRefusals {
   const turns = new Map<bigint, Turn>()
-  /** refused since something was taken */
-  const inARow = new Set<bigint>()
   const lostOnce = new Set<bigint>()
-  let all: Turn | undefined
   let said: string | undefined
 
   /** Puts a turn off; what was under way beside the request that did so changes nothing more. */
@@ -84,18 +75,12 @@ export function brokerRefusals(
   }
 
   return {
-    atOnce() {
-      if (all === undefined) return Number.POSITIVE_INFINITY
-      return now() < all.dueAt ? 0 : 1
-    },
     isDue: device => now() >= (turns.get(device)?.dueAt ?? Number.NEGATIVE_INFINITY),
     refused(device, reason) {
       count(reason)
       const ofRequest = OF_REQUEST.get(reason)
       if (ofRequest !== undefined) return `the MQTT broker refuses ${ofRequest}`
       putOff(device, `refused with 0x${reason.toString(16)}`)
-      if (inARow.size < allFrom) inARow.add(device)
-      if (inARow.size >= allFrom) all = later(all)
       return undefined
     },
     lost(device) {
@@ -103,8 +88,6 @@ export function brokerRefusals(
       else if (lostOnce.size < DEVICES_MAX) lostOnce.add(device)
     },
     taken(device) {
-      inARow.clear()
-      all = undefined
       lostOnce.delete(device)
       if (turns.delete(device) && turns.size === 0) log.info('the MQTT broker takes what it did not take before')
     },

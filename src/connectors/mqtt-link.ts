@@ -4,8 +4,15 @@
  */
 import { deviceTopic } from '../contract/device-addresses.ts'
 import type { BrokerRefusals } from './broker-refusals.ts'
-import type { Handed, MqttLink } from './mqtt.ts'
+import type { Handed, MqttDevice, MqttLink } from './mqtt.ts'
 import type { KeptMqttClient } from './mqtt-client.ts'
+
+export interface ExternalLinkParts {
+  readonly kept: Pick<KeptMqttClient, 'live'>
+  readonly refusals: BrokerRefusals
+  /** whether no other organization has a device of the same id: the broker would not know which of them is meant */
+  readonly isOnlyOne: (device: MqttDevice) => Promise<boolean>
+}
 
 export interface ExternalLinkSettings {
   /** requests that the broker has not acknowledged, at most */
@@ -28,8 +35,7 @@ const LOST = new Error('the connection is lost')
  * neither was what the broker refused.
  */
 export function externalLink(
-  kept: Pick<KeptMqttClient, 'live'>,
-  refusals: BrokerRefusals,
+  { kept, refusals, isOnlyOne }: ExternalLinkParts,
   { inFlightMax = 1000, acknowledgeMs = 60_000, unreadBytesMax = 1_048_576 }: ExternalLinkSettings = {},
 ): MqttLink {
   let inFlight = 0
@@ -37,7 +43,7 @@ export function externalLink(
   function room(): number {
     const live = kept.live()
     if (live === undefined || live.client.stream.writableLength > unreadBytesMax) return 0
-    return Math.max(0, Math.min(inFlightMax, live.receiveMax, refusals.atOnce()) - inFlight)
+    return Math.max(0, Math.min(inFlightMax, live.receiveMax) - inFlight)
   }
 
   function handedOf(entity: bigint, error: unknown): Handed {
@@ -54,35 +60,45 @@ export function externalLink(
     return refused === undefined ? 'notSent' : { refused }
   }
 
+  /** Publishes, and answers what the broker says to it. */
+  function publish({ deviceId, entity }: MqttDevice, payload: Buffer, expiresMs: number): Promise<Handed> | Handed {
+    const live = kept.live()
+    if (live === undefined || !refusals.isDue(entity)) return 'notSent'
+    const topic = deviceTopic('request', deviceId)
+    // Given it all the same, the broker would end the connection, over and over.
+    if (PACKET_BYTES + Buffer.byteLength(topic) + payload.length > live.packetMax) {
+      return { refused: `the MQTT broker takes packets of at most ${live.packetMax} bytes` }
+    }
+    const properties = { messageExpiryInterval: Math.max(1, Math.ceil(expiresMs / 1000)) }
+    const inV5 = live.client.options.protocolVersion === 5
+    const { promise, resolve } = Promise.withResolvers<Handed>()
+    let isOpen = true
+    const settle = (error: unknown) => {
+      if (isOpen) resolve(handedOf(entity, error))
+      isOpen = false
+    }
+    const onLost = () => settle(LOST)
+    const timer = setTimeout(() => live.client.end(true), acknowledgeMs)
+    live.lost.addEventListener('abort', onLost, { once: true })
+    live.client.publish(topic, payload, { qos: 1, ...(inV5 && { properties }) }, settle)
+    return promise.finally(() => {
+      clearTimeout(timer)
+      live.lost.removeEventListener('abort', onLost)
+    })
+  }
+
   return {
     capacity: room,
     isDue: ({ entity }) => refusals.isDue(entity),
-    hand({ deviceId, entity }, payload, expiresMs) {
-      const live = kept.live()
-      if (live === undefined || room() === 0 || !refusals.isDue(entity)) return Promise.resolve('notSent')
-      const topic = deviceTopic('request', deviceId)
-      // Given it all the same, the broker would end the connection, over and over.
-      if (PACKET_BYTES + Buffer.byteLength(topic) + payload.length > live.packetMax) {
-        return Promise.resolve({ refused: `the MQTT broker takes packets of at most ${live.packetMax} bytes` })
-      }
-      const properties = { messageExpiryInterval: Math.max(1, Math.ceil(expiresMs / 1000)) }
-      const inV5 = live.client.options.protocolVersion === 5
-      const { promise, resolve } = Promise.withResolvers<Handed>()
-      let isOpen = true
-      const settle = (error: unknown) => {
-        if (isOpen) resolve(handedOf(entity, error))
-        isOpen = false
-      }
-      const onLost = () => settle(LOST)
-      const timer = setTimeout(() => live.client.end(true), acknowledgeMs)
-      live.lost.addEventListener('abort', onLost, { once: true })
+    async hand(device, payload, expiresMs) {
+      if (room() === 0 || !refusals.isDue(device.entity)) return 'notSent'
       inFlight += 1
-      live.client.publish(topic, payload, { qos: 1, ...(inV5 && { properties }) }, settle)
-      return promise.finally(() => {
+      try {
+        if (await isOnlyOne(device)) return await publish(device, payload, expiresMs)
+        return { refused: 'another organization has a device of the same id at the MQTT broker' }
+      } finally {
         inFlight -= 1
-        clearTimeout(timer)
-        live.lost.removeEventListener('abort', onLost)
-      })
+      }
     },
   }
 }

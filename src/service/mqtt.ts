@@ -5,7 +5,7 @@ import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { brokerRefusals } from '../connectors/broker-refusals.ts'
-import { embeddedLink, type MqttLink, mqttConnector } from '../connectors/mqtt.ts'
+import { embeddedLink, type MqttDevice, type MqttLink, mqttConnector } from '../connectors/mqtt.ts'
 import { type KeptMqttClient, keepMqttClient } from '../connectors/mqtt-client.ts'
 import { externalLink } from '../connectors/mqtt-link.ts'
 import type { Connector } from '../engine/connector.ts'
@@ -73,7 +73,11 @@ async function certificateOf({ mqttTlsCertFile, mqttTlsKeyFile }: Config) {
 function externalMqtt({ config, log, names, countRefused }: MqttParts, url: string): Mqtt {
   let kept: KeptMqttClient | undefined
   let subscriber: MqttSubscriber | undefined
-  const link = externalLink({ live: () => kept?.live() }, brokerRefusals(log, { count: countRefused }))
+  const link = externalLink({
+    kept: { live: () => kept?.live() },
+    refusals: brokerRefusals(log, { count: countRefused }),
+    isOnlyOne: device => isOnlyOne(names, device),
+  })
   return {
     link,
     connector: mqttConnector(link),
@@ -93,6 +97,15 @@ function externalMqtt({ config, log, names, countRefused }: MqttParts, url: stri
     stopTaking: async graceMs => subscriber?.stop(graceMs),
     close: async () => kept?.stop(),
   }
+}
+
+/** Whether the device is the only one of its id, in any organization. */
+async function isOnlyOne(names: DeviceNames, { deviceId, entity }: MqttDevice): Promise<boolean> {
+  const known = await names.find(deviceId)
+  if (known === undefined || known.entity === entity) return known !== undefined
+  // What is remembered may have been deleted meanwhile, and made anew.
+  names.forget([known])
+  return (await names.find(deviceId))?.entity === entity
 }
 
 /** The same at every start where the port is: the broker then keeps what came while the process was away. */

@@ -9,6 +9,8 @@ import { type Notes, notes } from '../south/parts.ts'
 export interface Arrived {
   readonly topic: string
   readonly payload: string
+  /** after which the broker is to deliver it to nobody any more */
+  readonly expiresS?: number
   /** with a reason of MQTT 5; success by default */
   acknowledge(reasonCode?: number): void
 }
@@ -52,8 +54,10 @@ export async function brokerDouble(
   return Object.assign(double, { url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}` })
 }
 
-function arrived({ topic, payload, messageId = 0 }: IPublishPacket, socket: Socket): Arrived {
+function arrived({ topic, payload, messageId = 0, properties }: IPublishPacket, socket: Socket): Arrived {
+  const expiresS = properties?.messageExpiryInterval
   return {
+    ...(expiresS !== undefined && { expiresS }),
     topic,
     payload: payload.toString(),
     acknowledge(reasonCode = 0) {

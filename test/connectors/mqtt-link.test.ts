@@ -20,7 +20,10 @@ async function openLink(
   )
   onTestFinished(() => kept.stop())
   await made.until(1)
-  const link = externalLink(kept, brokerRefusals(silentLog, refusing), settings)
+  const link = externalLink(
+    { kept, refusals: brokerRefusals(silentLog, refusing), isOnlyOne: async ({ deviceId }) => deviceId !== 'twin' },
+    settings,
+  )
   const hand = (deviceId: string, entity = 1n) => link.hand({ deviceId, entity }, Buffer.from(deviceId), 60_000)
   return { broker, link, hand, made }
 }
@@ -41,7 +44,7 @@ describe('a broker that acknowledges slowly', () => {
     message!.acknowledge()
     await telling
     expect(told).toBe('sent')
-    expect(broker.messages.all.map(({ topic }) => topic)).toEqual(['odm/request/pump-1'])
+    expect(broker.messages.all).toMatchObject([{ topic: 'odm/request/pump-1', expiresS: 60 }])
   })
 
   test('is given no more than it takes at once, and more as it acknowledges', async () => {
@@ -144,28 +147,6 @@ describe('a broker that refuses', () => {
     ;(await broker.messages.until(1))[0]!.acknowledge()
     expect(await short).toBe('sent')
   })
-
-  test('everybody is given one request after each pause, and all again once it takes that', async () => {
-    const time = { now: 0 }
-    const { broker, link, hand } = await openLink({}, 100, { now: () => time.now, random: () => 0, allFrom: 3 })
-    const handed = ['a', 'b', 'c'].map((id, k) => hand(id, BigInt(k)))
-    for (const message of await broker.messages.until(3)) message.acknowledge(0x97)
-    expect(await Promise.all(handed)).toEqual(['notSent', 'notSent', 'notSent'])
-    expect(link.capacity()).toBe(0)
-    time.now = 500
-    expect(link.capacity()).toBe(1)
-    const probe = hand('d', 4n)
-    expect(link.capacity()).toBe(0)
-    ;(await broker.messages.until(4))[3]!.acknowledge(0x97)
-    expect(await probe).toBe('notSent')
-    time.now = 1_000
-    expect(link.capacity()).toBe(0)
-    time.now = 1_500
-    const next = hand('e', 5n)
-    ;(await broker.messages.until(5))[4]!.acknowledge()
-    expect(await next).toBe('sent')
-    expect(link.capacity()).toBe(100)
-  })
 })
 
 test('what is on the way each time the connection breaks is given again later each time, and others at once', async () => {
@@ -190,4 +171,13 @@ test('what is on the way each time the connection breaks is given again later ea
   await breakWith(4)
   time.now = 1_000
   expect(link.isDue?.({ deviceId: 'long', entity: 1n })).toBe(false)
+})
+
+test('a request for a device whose id another organization has too is given to no broker', async () => {
+  const { broker, hand } = await openLink()
+  expect(await hand('twin')).toEqual({ refused: expect.stringContaining('another organization') })
+  const other = hand('other', 2n)
+  ;(await broker.messages.until(1))[0]!.acknowledge()
+  expect(await other).toBe('sent')
+  expect(broker.messages.all.map(({ topic }) => topic)).toEqual(['odm/request/other'])
 })

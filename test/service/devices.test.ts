@@ -248,6 +248,11 @@ describe('the key of a device', () => {
     const { operationId } = await operation(job)
     const said = await house.south('twin', theirs, 'operation/response', response(operationId, successful))
     expect(said.status).toBe(404)
+    const before = await refusals('unknown-operation')
+    const { client, requests } = await house.overMqtt('twin', theirs)
+    await client.publishAsync('odm/response/twin', JSON.stringify(response(operationId, successful)), { qos: 1 })
+    expect(await refusals('unknown-operation')).toBe(before + 1)
+    expect(requests.all).toEqual([])
     expect((await house.south('twin', ours, 'operation/pending')).status).toBe(200)
   })
 })
@@ -290,9 +295,14 @@ describe('what a device collects', () => {
     const first = event({ id: 'modem', model: { name: 'M1' } })
     expect((await house.south('modem', key, 'collect/dmm', first)).status).toBe(201)
     await client.publishAsync('odm/dmm/modem', JSON.stringify(event({ temperature: { value: 7 } })), { qos: 1 })
-    const cell = { datastreams: [{ id: 'subscription.collected.cellInfo', datapoints: [{ value: 'cell-9' }] }] }
-    expect((await house.south('modem', key, 'collect/iot', cell)).status).toBe(201)
-    expect(await search({ eq: { 'subscription.collected.cellInfo': 'cell-9' } })).toBeGreaterThan(0)
+    expect(await search({ eq: { 'device.temperature.value': 7 } })).toBe(1)
+    const cell = (value: string) => ({
+      datastreams: [{ id: 'subscription.collected.cellInfo', datapoints: [{ value }] }],
+    })
+    expect((await house.south('modem', key, 'collect/iot', cell('cell-9'))).status).toBe(201)
+    expect(await search({ eq: { 'subscription.collected.cellInfo': 'cell-9' } })).toBe(1)
+    await client.publishAsync('odm/iot/modem', JSON.stringify(cell('cell-10')), { qos: 1 })
+    expect(await search({ eq: { 'subscription.collected.cellInfo': 'cell-10' } })).toBe(1)
   })
 
   test('groups a summary', async () => {

@@ -3,7 +3,7 @@ import { connect } from 'mqtt'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { brokerRefusals } from '../../src/connectors/broker-refusals.ts'
 import { mqttConnector } from '../../src/connectors/mqtt.ts'
-import { keepMqttClient, type MqttClientSettings } from '../../src/connectors/mqtt-client.ts'
+import { type KeptMqttClient, keepMqttClient, type MqttClientSettings } from '../../src/connectors/mqtt-client.ts'
 import { externalLink } from '../../src/connectors/mqtt-link.ts'
 import { type MqttSubscriberSettings, mqttSubscriber } from '../../src/south/mqtt-subscriber.ts'
 import { bookReports, request } from '../connectors/requests.ts'
@@ -59,6 +59,10 @@ async function openSouth(
   return south
 }
 
+function openLink(kept: KeptMqttClient, refusals = brokerRefusals(silentLog)) {
+  return externalLink({ kept, refusals, isOnlyOne: async () => true })
+}
+
 /** A device that subscribes at every connect and says when it has. */
 async function connectDevice(url: string, deviceId: string) {
   const client = connect(url, { clientId: `device-${deviceId}`, clean: false, reconnectPeriod: 50, resubscribe: false })
@@ -88,7 +92,7 @@ describe.skipIf(mosquittoProgram === undefined)('behind an external broker', () 
     const { kept } = await openSouth(broker.url)
     const counted = notes<number>()
     const refusals = brokerRefusals(silentLog, { count: reason => counted.add(reason), firstPauseMs: 600_000 })
-    const connector = mqttConnector(externalLink(kept, refusals))
+    const connector = mqttConnector(openLink(kept, refusals))
     const reports = bookReports()
     const [asked, other] = [request({ deviceId: 'kept-out' }), request({ deviceId: 'let' })]
     reports.send(connector, [asked])
@@ -104,7 +108,7 @@ describe.skipIf(mosquittoProgram === undefined)('behind an external broker', () 
   test('that takes packets up to a length, a longer request is reported so, and the connection stays', async () => {
     const broker = await mosquitto(async () => ['allow_anonymous true', 'max_packet_size 5000'])
     const { kept, connected } = await openSouth(broker.url)
-    const connector = mqttConnector(externalLink(kept, brokerRefusals(silentLog)))
+    const connector = mqttConnector(openLink(kept))
     const reports = bookReports()
     const [long, short] = [request({}, { parameters: { text: 'x'.repeat(6_000) } }), request()]
     reports.send(connector, [long, short])
@@ -118,7 +122,7 @@ describe.skipIf(mosquittoProgram === undefined)('behind an external broker', () 
   test('that refuses a length without having told, the request that breaks the connection lets others through', async () => {
     const broker = await mosquitto(async () => ['allow_anonymous true', 'message_size_limit 5000'])
     const { kept, connected } = await openSouth(broker.url)
-    const connector = mqttConnector(externalLink(kept, brokerRefusals(silentLog, { firstPauseMs: 600_000 })))
+    const connector = mqttConnector(openLink(kept, brokerRefusals(silentLog, { firstPauseMs: 600_000 })))
     const long = request({}, { parameters: { text: 'x'.repeat(6_000) } })
     for (const times of [1, 2]) {
       const reports = bookReports()
@@ -139,7 +143,7 @@ describe.skipIf(mosquittoProgram === undefined)('behind an external broker', () 
       const { url } = await mosquitto()
       const { kept } = await openSouth(url, { protocolVersion })
       const pump = await connectDevice(url, 'pump-1')
-      const connector = mqttConnector(externalLink(kept, brokerRefusals(silentLog)))
+      const connector = mqttConnector(openLink(kept))
       const reports = bookReports()
       const asked = request()
       reports.send(connector, [asked])
@@ -275,7 +279,7 @@ describe.skipIf(mosquittoProgram === undefined)('behind an external broker', () 
   test('while the broker is away nothing is sent, and a request is not sent late', async () => {
     const broker = await mosquitto()
     const { kept, connected } = await openSouth(broker.url)
-    const connector = mqttConnector(externalLink(kept, brokerRefusals(silentLog)))
+    const connector = mqttConnector(openLink(kept))
     const pump = await connectDevice(broker.url, 'pump-1')
     const lost = new Promise(resolve => kept.live()?.lost.addEventListener('abort', resolve))
     await broker.kill('SIGKILL')
@@ -297,7 +301,7 @@ describe.skipIf(mosquittoProgram === undefined)('behind an external broker', () 
   test('five thousand operations over a broker killed and started again all end', async () => {
     const broker = await mosquitto()
     const { kept } = await openSouth(broker.url)
-    const link = externalLink(kept, brokerRefusals(silentLog))
+    const link = openLink(kept)
     const connector = mqttConnector(link)
     const pump = await connectDevice(broker.url, 'pump-1')
     pump.client.on('message', (_topic, payload) => {

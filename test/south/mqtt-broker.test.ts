@@ -45,6 +45,12 @@ describe('who connects', () => {
     client.end(true)
   })
 
+  test('with MQTT 5 is told that the broker speaks another version', async () => {
+    const { port } = await open()
+    await expect(connect(port, 'pump-1', { protocolVersion: 5 })).rejects.toThrow()
+    expect((await connect(port, 'pump-1')).connected).toBe(true)
+  })
+
   test('says nothing within the time for it is disconnected', async () => {
     const { port } = await open({ connectMs: 50 })
     const socket = connectSocket(port, '127.0.0.1')

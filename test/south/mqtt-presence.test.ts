@@ -1,5 +1,7 @@
-import { describe, expect, test } from 'vitest'
-import { closed, connect, house, open, publish, roundTrip, subscribe } from './broker-devices.ts'
+import { connect as connectSocket } from 'node:net'
+import { generate } from 'mqtt-packet'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { closed, connect, house, open, publish, response, roundTrip, subscribe } from './broker-devices.ts'
 import { device } from './parts.ts'
 
 describe('presence', () => {
@@ -82,6 +84,36 @@ describe('presence', () => {
     await house.presence.until(2)
     await publish(client, 'odm/operationOnDemand/pump-1', '')
     expect(house.presence.all.map(([sign]) => sign)).toEqual(['seen', 'connected', 'connected'])
+  })
+
+  test.for([
+    ['response', response()],
+    ['iot', { datastreams: [{ id: 't', datapoints: [{ value: 1 }] }] }],
+    ['dmm', { event: { device: { a: 1 } } }],
+  ] as const)(
+    'is known of a device that says something on %s, also where it has not subscribed',
+    async ([kind, message]) => {
+      const { port } = await open()
+      const client = await connect(port, 'pump-1')
+      await publish(client, `odm/${kind}/pump-1`, message)
+      expect(await house.presence.until(1)).toEqual([['seen', 'pump-1']])
+    },
+  )
+
+  test('ends when a device gives no sign of life for longer than it said it would', async () => {
+    const { port } = await open()
+    const socket = connectSocket(port, '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    const [username, password] = ['pump-1', Buffer.from('key-of-pump-1')]
+    const subscriptions = [{ topic: 'odm/request/pump-1', qos: 1 as const }]
+    socket.write(generate({ cmd: 'connect', protocolId: 'MQTT', clientId: 'c', keepalive: 1, username, password }))
+    socket.write(generate({ cmd: 'subscribe', messageId: 1, subscriptions }))
+    socket.resume()
+    const [[, , connection]] = (await house.presence.until(1)) as [[string, string, string]]
+    expect(await house.presence.until(2)).toEqual([
+      ['connected', 'pump-1', connection],
+      ['disconnected', 'pump-1', connection],
+    ])
   })
 
   test('that cannot be recorded is recorded later, in order', async () => {
