@@ -21,7 +21,6 @@ export function crowd(name: string, flow: 'mqtt' | 'pull', fleet = 10_000): Meas
       'KB per device': { most: flow === 'mqtt' ? 40 : 80 },
       'one job, p50 ms': { most: 250 },
     },
-    runs: 1,
     async run() {
       const service = await startService()
       const children: Child[] = []

@@ -1,23 +1,28 @@
 /**
  * A million must not starve a one: how soon the first request reaches the device of a job of its own, made while a job over all
- * other entities is launching, and while that is paused.
+ * other entities is launching, and while that is paused. A part of those entities is reachable at hosts that are slow, which would
+ * take every place for a request under way.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Figures, type Measurement, quantile } from './figures.ts'
-import { type HttpDevice, httpDevice } from './http-device.ts'
+import { type HttpDevice, httpDevice, slowHost } from './http-device.ts'
 import { createJob, onDatabaseOf, provisionMany, type Summary, summaryOf } from './million-entities.ts'
 import { type BenchService, startService } from './processes.ts'
+import { settle } from './settling.ts'
 
 const LAUNCHING = 'first request while launching, p99 ms'
 const PAUSED = 'first request while paused, p99 ms'
 const SAMPLES = 50
+const REACHABLE_ONE_IN = 10
+const SLOW_HOSTS = 4
+const ANSWERS_AFTER_MS = 2_000
 const PAUSE_MS = 100
 const WITHIN_MS = 300_000
 
 export function fair(entities = 1_000_000): Measurement {
   return {
     name: 'fair',
-    about: `${SAMPLES} jobs of one HTTP device each, made one after the other while a job over ${entities.toLocaleString('en')} entities launches, and as many while it is paused`,
+    about: `${SAMPLES} jobs on one HTTP device each, made one after the other while a job over ${entities.toLocaleString('en')} entities launches, and as many while it is paused, from the call that makes the job to the device's receipt of the request: shows that neither claiming, nor launching, nor the places for requests under way are held by the large one; of its entities one in ${REACHABLE_ONE_IN} is called at one of ${SLOW_HOSTS} hosts that answer after ${ANSWERS_AFTER_MS / 1000} s, more than there are places, the others are launched and found absent`,
     targets: {
       [LAUNCHING]: { most: 1_000 },
       [PAUSED]: { most: 1_000 },
@@ -25,12 +30,21 @@ export function fair(entities = 1_000_000): Measurement {
     async open() {
       const service = await startService()
       const device = await httpDevice(service, 'the-one')
+      const hosts = await Promise.all(Array.from({ length: SLOW_HOSTS }, () => slowHost(ANSWERS_AFTER_MS)))
       const close = async () => {
-        await device.stop()
+        for (const each of [device, ...hosts]) await each.stop()
         await service.stop()
       }
       try {
-        await onDatabaseOf(service, database => provisionMany(database, entities))
+        await onDatabaseOf(service, async database => {
+          await provisionMany(database, entities)
+          await database.query(
+            `update entity set flow = 'http', url = ($1::text[])[1 + (entity / $2::int) % $3::int]
+              where tags = '{million}' and entity % $2::int = 0`,
+            [hosts.map(({ url }) => url), REACHABLE_ONE_IN, SLOW_HOSTS],
+          )
+        })
+        await settle(service)
         return { run: () => measure(service, device, entities), close }
       } catch (error) {
         await close()
@@ -41,8 +55,10 @@ export function fair(entities = 1_000_000): Measurement {
 }
 
 async function measure(service: BenchService, device: HttpDevice, entities: number): Promise<Figures> {
+  const madeAt = performance.now()
   const large = await createJob(service, { tags: ['million'] })
   await until(service, large, ({ inProgress }) => inProgress.waitingForConnection > 0)
+  const firstLaunchS = (performance.now() - madeAt) / 1000
   const launching = await sample(service, device)
   const left = (await summaryOf(service, large)).inProgress.scheduled
   const path = { jobId: large }
@@ -55,6 +71,7 @@ async function measure(service: BenchService, device: HttpDevice, entities: numb
     'first request while launching, median ms': quantile(launching, 0.5),
     [PAUSED]: quantile(paused, 0.99),
     'first request while paused, median ms': quantile(paused, 0.5),
+    'of the million the first is launched after, s': firstLaunchS,
     'of the million still to be launched when paused, %': (left / entities) * 100,
   }
 }

@@ -3,6 +3,16 @@
 /** One run's figures, by name; names carry their unit. */
 export type Figures = Readonly<Record<string, number>>
 
+/** What a figure must reach: the median of its runs, or where `worst` says so the worst of them. */
+export interface Target {
+  readonly least?: number
+  readonly most?: number
+  readonly worst?: true
+}
+
+/** Fewer runs than these carry no verdict and are not kept. */
+export const RUNS_LEAST = 3
+
 /** What several runs are done on, where that is made once. */
 export interface Session {
   run(): Promise<Figures>
@@ -14,10 +24,10 @@ export type Measurement = {
   readonly name: string
   /** one sentence for the page */
   readonly about: string
+  /** measured in the same runs, and asked for by a name of its own */
+  readonly also?: readonly string[]
   /** what must be reached, by figure */
-  readonly targets?: Readonly<Record<string, { readonly least?: number; readonly most?: number }>>
-  /** three unless told */
-  readonly runs?: number
+  readonly targets?: Readonly<Record<string, Target>>
 } & ({ run(): Promise<Figures> } | { open(): Promise<Session> })
 
 /** What the runs of a measurement are done on; one that makes everything anew has nothing to close. */
@@ -34,7 +44,7 @@ export interface Figure {
   readonly least: number
   readonly most: number
   readonly runs: number
-  /** as asked, and whether the median reaches it; absent where nothing is asked */
+  /** as asked, and whether it is reached; absent where nothing is asked, or too few runs were done to tell */
   readonly target?: string
   readonly reached?: boolean
 }
@@ -56,7 +66,7 @@ export function quantile(values: readonly number[], share: number): number {
 export function summarize({ name, targets = {} }: Measurement, runs: readonly Figures[]): Figure[] {
   return Object.keys(runs[0] ?? {}).map(figure => {
     const values = runs.map(run => run[figure]!)
-    const { least, most } = targets[figure] ?? {}
+    const target = targets[figure]
     const middle = median(values)
     return {
       measurement: name,
@@ -65,16 +75,35 @@ export function summarize({ name, targets = {} }: Measurement, runs: readonly Fi
       least: Math.min(...values),
       most: Math.max(...values),
       runs: runs.length,
-      ...(least !== undefined && { target: `≥ ${shown(least)}`, reached: middle >= least }),
-      ...(most !== undefined && { target: `≤ ${shown(most)}`, reached: middle <= most }),
+      ...(target && { target: wordsOf(target) }),
+      ...(target && values.length >= RUNS_LEAST && { reached: isReached(target, values) }),
     }
   })
+}
+
+function wordsOf({ least, most, worst }: Target): string {
+  const bounds = [
+    ...(least === undefined ? [] : [`≥ ${shown(least)}`]),
+    ...(most === undefined ? [] : [`≤ ${shown(most)}`]),
+  ]
+  return `${bounds.join(', ')}${worst ? ' in every run' : ''}`
+}
+
+function isReached({ least = -Infinity, most = Infinity, worst }: Target, values: readonly number[]): boolean {
+  const judged = worst ? values : [median(values)]
+  return judged.every(value => value >= least && value <= most)
 }
 
 /** A number as a reader wants it: three digits where it is small. */
 export function shown(value: number): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2
   return value.toLocaleString('en', { maximumFractionDigits: digits })
+}
+
+function verdictOf({ target, reached, runs }: Figure): string {
+  if (target === undefined) return ''
+  if (reached === undefined || runs < RUNS_LEAST) return 'too few runs'
+  return reached ? 'yes' : 'no'
 }
 
 /** The figures as a table in Markdown, which a terminal shows as well. */
@@ -86,7 +115,7 @@ export function table(figures: readonly Figure[]): string {
     `${shown(each.least)} to ${shown(each.most)}`,
     String(each.runs),
     each.target ?? '',
-    each.reached === undefined ? '' : each.reached ? 'yes' : 'no',
+    verdictOf(each),
   ])
   const head = ['name', 'figure', 'median', 'spread', 'runs', 'target', 'reached']
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map(row => row[i]!.length)))

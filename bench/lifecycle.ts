@@ -17,6 +17,7 @@ const log = pino({ level: 'silent' })
 export function lifecycle(operations = 50_000): Measurement {
   return {
     name: 'lifecycle',
+    also: ['limit'],
     about: `${operations.toLocaleString('en')} operations of one job in the engine, and the same row changes as bare SQL in batches of 500 over 3 connections`,
     targets: { 'engine / limit': { least: 0.4 } },
     async run() {

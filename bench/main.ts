@@ -1,7 +1,8 @@
 /**
- * `npm run bench [-- NAME…] [--runs N]`: measures, prints a table and the same as JSON, and writes `bench/RESULTS.md` and
- * `bench/results.json`, where names that were not asked for keep their last figures. A measurement that fails does not stop the others; it
- * ends with 1 then.
+ * `npm run bench [-- NAME…] [--runs N] [--entities N] [--no-page]`: measures, prints a table and the same as JSON, and writes
+ * `bench/RESULTS.md` and `bench/results.json`, where names that were not asked for keep their last figures. What was tried out with
+ * fewer runs or, by `--entities`, in a smaller size is printed and not kept. A measurement that fails does not stop the others; it ends
+ * with 1 then.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -9,7 +10,16 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Figure, type Figures, type Measurement, openSession, shown, summarize, table } from './figures.ts'
+import {
+  type Figure,
+  type Figures,
+  type Measurement,
+  openSession,
+  RUNS_LEAST,
+  shown,
+  summarize,
+  table,
+} from './figures.ts'
 import { measurements } from './measurements.ts'
 
 const { values, positionals } = parseArgs({
@@ -17,9 +27,14 @@ const { values, positionals } = parseArgs({
   options: { runs: { type: 'string' }, entities: { type: 'string' }, 'no-page': { type: 'boolean', default: false } },
 })
 const folder = import.meta.dirname
-const all = measurements(values.entities === undefined ? undefined : Number(values.entities))
-for (const name of positionals) if (!all.some(each => each.name === name)) throw new Error(`${name} is not measured`)
-const chosen = positionals.length === 0 ? all : all.filter(({ name }) => positionals.includes(name))
+const entities = countOf('entities')
+const runCount = countOf('runs') ?? RUNS_LEAST
+const all = measurements(entities)
+const namesOf = ({ name, also = [] }: Measurement) => [name, ...also]
+for (const name of positionals) if (!all.flatMap(namesOf).includes(name)) throw new Error(`${name} is not measured`)
+const chosen =
+  positionals.length === 0 ? all : all.filter(each => namesOf(each).some(name => positionals.includes(name)))
+const notKept = reasonNotToKeep()
 
 const figures: Figure[] = []
 for (const measurement of chosen) {
@@ -27,7 +42,7 @@ for (const measurement of chosen) {
   try {
     const measured = summarize(measurement, await runAll(measurement))
     figures.push(...measured)
-    if (!values['no-page']) await keep(measurement, measured)
+    if (notKept === undefined) await keep(measurement, measured)
   } catch (error) {
     // The others are measured all the same; this one keeps its last figures.
     process.stderr.write(`${measurement.name} failed: ${error instanceof Error ? error.stack : String(error)}\n`)
@@ -36,15 +51,29 @@ for (const measurement of chosen) {
   process.stderr.write(`${measurement.name} took ${shown((performance.now() - startedAt) / 1000)} s\n`)
 }
 process.stdout.write(`${table(figures)}\n${JSON.stringify(figures)}\n`)
+if (notKept !== undefined) process.stdout.write(`not kept, since ${notKept}\n`)
+
+function countOf(option: 'runs' | 'entities'): number | undefined {
+  const text = values[option]
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error(`--${option} is a whole number of at least 1, not ${text}`)
+  return Number(text)
+}
+
+function reasonNotToKeep(): string | undefined {
+  if (values['no-page']) return 'that was asked for'
+  if (runCount < RUNS_LEAST) return `a figure that is kept stands on at least ${RUNS_LEAST} runs`
+  if (entities !== undefined) return 'a figure that is kept is of the full size'
+  return undefined
+}
 
 async function runAll(measurement: Measurement): Promise<Figures[]> {
   const runs: Figures[] = []
-  const count = Number(values.runs ?? measurement.runs ?? 3)
   const session = await openSession(measurement)
   try {
-    for (let run = 1; run <= count; run += 1) {
+    for (let run = 1; run <= runCount; run += 1) {
       runs.push(await session.run())
-      process.stderr.write(`${measurement.name} ${run}/${count} ${JSON.stringify(runs.at(-1))}\n`)
+      process.stderr.write(`${measurement.name} ${run}/${runCount} ${JSON.stringify(runs.at(-1))}\n`)
     }
   } finally {
     await session.close()

@@ -12,21 +12,24 @@ import { peers } from './peers.ts'
 import { search } from './search.ts'
 import { start } from './start.ts'
 
-/** All of them; `entities` makes the large ones smaller, for trying them out. */
+/** All of them; `entities` bounds their size, for trying them out. */
 export function measurements(entities = 1_000_000): readonly Measurement[] {
+  const operations = Math.min(50_000, entities)
+  const fleet = Math.min(5_000, entities)
+  const many = Math.min(10_000, entities)
   return [
-    lifecycle(),
-    peers(),
-    devices('devices-mqtt', 'mqtt', 4_000),
-    devices('devices-http', 'http-async', 2_000),
-    devices('devices-pull', 'pull', 1_500),
-    crowd('crowd-mqtt', 'mqtt'),
-    crowd('crowd-pull', 'pull'),
+    lifecycle(operations),
+    peers(operations),
+    devices('devices-mqtt', 'mqtt', 4_000, fleet),
+    devices('devices-http', 'http-async', 2_000, fleet),
+    devices('devices-pull', 'pull', 1_500, fleet),
+    crowd('crowd-mqtt', 'mqtt', many),
+    crowd('crowd-pull', 'pull', many),
     million(entities),
     fair(entities),
     asleep(entities),
     search(entities * 5),
-    nodes(),
+    nodes(operations),
     start(entities),
   ]
 }

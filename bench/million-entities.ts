@@ -21,7 +21,6 @@ export async function provisionMany(database: pg.Client, entities: number): Prom
        from organization o, generate_series(1, $1::int) i`,
     [entities],
   )
-  await database.query('vacuum analyze entity')
 }
 
 /** Has every operation of the last job launched and away, as if each device had been found absent. */

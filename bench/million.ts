@@ -5,18 +5,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Figures, type Measurement, quantile } from './figures.ts'
 import { createJob, letAllWait, onDatabaseOf, provisionMany, type Summary, summaryOf } from './million-entities.ts'
-import { type BenchService, residentMb, startService } from './processes.ts'
+import { type BenchService, residentMb, startService, watchMemory } from './processes.ts'
+import { settle } from './settling.ts'
 
 const WITHIN_MS = 300_000
+const JOBS = 3
 
 export function million(entities = 1_000_000): Measurement {
   return {
     name: 'million',
-    about: `one job by tag over ${entities.toLocaleString('en')} entities; those that wait for a connection are put there by SQL`,
+    about: `one job by tag over ${entities.toLocaleString('en')} entities, of which ${JOBS} are created in each run: the slowest answer counts; planned ends where the total of the job is that of the entities, with its start an hour away (\`fair\` tells how soon one that starts at once is launched); those that wait for a connection are put there by SQL; memory is the most of ten looks a second while jobs are planned and cancelled, beside that before the first job, and the same service does all runs`,
     targets: {
       'created, ms': { most: 100 },
       'planned, s': { most: 15 },
-      'memory, MB more': { most: 150 },
+      'memory, MB more': { most: 150, worst: true },
       'GET while planning, p99 ms': { most: 50 },
       'cancelled PENDING, s': { most: 20 },
       'cancelled WAITING_FOR_CONNECTION, s': { most: 20 },
@@ -25,7 +27,9 @@ export function million(entities = 1_000_000): Measurement {
       const service = await startService()
       try {
         await onDatabaseOf(service, database => provisionMany(database, entities))
-        return { run: () => measure(service, entities), close: () => service.stop() }
+        await settle(service)
+        const before = residentMb(service.child.process.pid!)
+        return { run: () => measure(service, entities, before), close: () => service.stop() }
       } catch (error) {
         await service.stop()
         throw error
@@ -34,43 +38,62 @@ export function million(entities = 1_000_000): Measurement {
   }
 }
 
-async function measure(service: BenchService, entities: number): Promise<Figures> {
-  const before = residentMb(service.child.process.pid!)
-  const first = await plan(service, entities)
-  const memory = residentMb(service.child.process.pid!) - before
-  const pending = await cancel(service, first.id, entities)
-  const second = await plan(service, entities)
-  await onDatabaseOf(service, letAllWait)
-  const waiting = await cancel(service, second.id, entities)
-  return {
-    'created, ms': first.createdMs,
-    'planned, s': first.plannedS,
-    'memory, MB more': memory,
-    'GET while planning, p99 ms': first.getP99Ms,
-    'cancelled PENDING, s': pending.s,
-    'GET while cancelling, p99 ms': pending.getP99Ms,
-    'cancelled WAITING_FOR_CONNECTION, s': waiting.s,
+async function measure(service: BenchService, entities: number, before: number): Promise<Figures> {
+  const mostMemory = watchMemory(service.child.process.pid!)
+  try {
+    const first = await plan(service, entities)
+    const pending = await cancel(service, first.id, entities)
+    const second = await plan(service, entities)
+    await onDatabaseOf(service, letAllWait)
+    const waiting = await cancel(service, second.id, entities)
+    const third = await create(service)
+    await endAtOnce(service, third.id)
+    return {
+      'created, ms': Math.max(first.createdMs, second.createdMs, third.createdMs),
+      'planned, s': Math.max(first.plannedS, second.plannedS),
+      'memory, MB more': mostMemory() - before,
+      'GET while planning, p99 ms': quantile([...first.gets, ...second.gets], 0.99),
+      'cancelled PENDING, s': pending.s,
+      'GET while cancelling, p99 ms': quantile([...pending.gets, ...waiting.gets], 0.99),
+      'cancelled WAITING_FOR_CONNECTION, s': waiting.s,
+    }
+  } finally {
+    mostMemory()
   }
+}
+
+async function create(service: BenchService): Promise<{ id: string; createdMs: number }> {
+  const askedAt = performance.now()
+  const id = await createJob(service, { tags: ['million'] }, { start: { delayed: 3_600_000 } })
+  return { id, createdMs: performance.now() - askedAt }
 }
 
 async function plan(service: BenchService, entities: number) {
   const startedAt = performance.now()
-  const id = await createJob(service, { tags: ['million'] }, { start: { delayed: 3_600_000 } })
-  const createdMs = performance.now() - startedAt
+  const { id, createdMs } = await create(service)
   const gets = await untilSummary(service, id, summary => summary.total === entities)
-  return { id, createdMs, plannedS: (performance.now() - startedAt) / 1000, getP99Ms: quantile(gets, 0.99) }
+  return { id, createdMs, plannedS: (performance.now() - startedAt) / 1000, gets }
 }
 
 async function cancel(service: BenchService, id: string, entities: number) {
   const startedAt = performance.now()
-  await service.client.call('DELETE /operation/jobs/{jobId}', { path: { jobId: id } })
+  await deleteJob(service, id)
   const gets = await untilSummary(
     service,
     id,
     summary => summary.status === 'CANCELLED' && summary.finished.cancelled.total === entities,
   )
-  return { s: (performance.now() - startedAt) / 1000, getP99Ms: quantile(gets, 0.99) }
+  return { s: (performance.now() - startedAt) / 1000, gets }
 }
+
+/** Cancels a job that may still be planned, so that the next one finds nothing of it. */
+async function endAtOnce(service: BenchService, id: string): Promise<void> {
+  await deleteJob(service, id)
+  await untilSummary(service, id, ({ status }) => status === 'CANCELLED')
+}
+
+const deleteJob = ({ client }: BenchService, jobId: string) =>
+  client.call('DELETE /operation/jobs/{jobId}', { path: { jobId } })
 
 /** Reads a job again and again until its summary is as wanted; answers how long each reading took, in ms. */
 async function untilSummary(

@@ -59,6 +59,22 @@ export function databaseSeconds(postmaster: number): number {
   return processorSeconds(postmaster) + (Number(ended[13]) + Number(ended[14])) / 100 + taken.reduce((a, b) => a + b, 0)
 }
 
+const GLANCE_MS = 100
+
+/** Looks at the resident memory of a process ten times a second until called, which answers the most that was seen, in MB. */
+export function watchMemory(pid: number): () => number {
+  let most = residentMb(pid)
+  const look = () => {
+    most = Math.max(most, residentMb(pid))
+  }
+  const watching = setInterval(look, GLANCE_MS)
+  return () => {
+    clearInterval(watching)
+    look()
+    return most
+  }
+}
+
 /** Resident memory of a process, in MB. */
 export function residentMb(pid: number): number {
   const [, kilobytes] = /VmRSS:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []

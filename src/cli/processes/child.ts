@@ -1,5 +1,5 @@
 /** A child process that speaks JSON, one object a line: started, listened to and ended in order. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { serviceNode } from './entries.ts'
@@ -25,6 +25,11 @@ export function startChild(
     env: { ...process.env, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
+  return followChild(child, script)
+}
+
+/** Listens to a process that was just started, under the name by which its failures are told. */
+export function followChild(child: ChildProcessWithoutNullStreams, name: string): Child {
   const seen: Record<string, unknown>[] = []
   const tail: string[] = []
   const watchers = new Set<() => void>()
@@ -55,7 +60,7 @@ export function startChild(
       new Promise((resolve, reject) => {
         const fail = (reason: string) => {
           done()
-          reject(new Error(`${script} ${reason}:\n${tail.join('\n')}`))
+          reject(new Error(`${name} ${reason}:\n${tail.join('\n')}`))
         }
         const timer = setTimeout(() => fail(`said nothing of the kind within ${withinMs} ms`), withinMs)
         const done = () => {
