@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { sql, statements } from '../../src/store/statement.ts'
@@ -28,14 +28,22 @@ const OVER_ALL_PARTITIONS = new Set([
   // what a device carries is anywhere; runs when a device has moved to another cell
   'collected_spread_cells',
   'counters_recount',
+  // a message shows a device's id or key and nothing of its organization; both run once per batch of messages
+  'device_keys_own',
+  'device_names_by_id',
   'ended_operations_count_results',
   'former_entities_forget',
   'job_insight_failures',
   'job_insight_steps',
   'operation_cancels_any_open',
+  // what a device carries is anywhere; runs once per batch of devices that come or go
+  'operation_devices_live',
   'presence_end_silent_calls',
   'presence_forget_called',
   'presence_forget_nodes',
+  // the places of a job, given once, when it starts
+  'targets_rank_by_hash',
+  'targets_some_entities',
   'targets_take_back',
 ])
 const isOverAll = (name: string) =>
@@ -61,13 +69,23 @@ const AFTER_TABLE = new Set([
   'limit',
 ])
 
-/** Whether a table's partition is told of under the name that the table has in the statement; at all, where it has none. */
+/** Whether a partition, of the table of that name or of any, is compared with something: alone, in a row, or by `using`. */
+function comparesPartition(text: string, name?: string): boolean {
+  const column = name === undefined ? '(?:\\w+\\.)?partition\\b' : `\\b${name}\\.partition\\b`
+  const row = `\\([^()]*${column}[^()]*\\)`
+  const using = '(?:join|using) [^()]*using \\([^()]*\\bpartition\\b[^()]*\\)'
+  return new RegExp(`(?:${column}|${row}) (?:=|in\\b)|(?:=|in) (?:${column}|${row})|${using}`).test(text)
+}
+
+/**
+ * Whether each use of a table is bound to its partition: what is inserted names it among its columns, all else compares it, under the name
+ * that the table has in the statement. To read it or to order by it is not enough.
+ */
 function namesPartition(text: string, table: string): boolean {
-  const clean = text.replaceAll('partition by', '')
-  const uses = new RegExp(`\\b(from|join|into|update|using) ${table}\\b(?: as)?(?: (\\w+))?`, 'g')
-  return [...clean.matchAll(uses)].every(([, verb, word]) => {
-    const bare = verb === 'into' || word === undefined || AFTER_TABLE.has(word)
-    return new RegExp(bare ? '\\bpartition\\b' : `\\b${word}\\.(partition\\b|\\*)`).test(clean)
+  const uses = new RegExp(`\\b(from|join|into|update|using) ${table}\\b(?: as)?(?: (\\w+))?( \\([^()]*\\))?`, 'g')
+  return [...text.matchAll(uses)].every(([, verb, word, columns]) => {
+    if (verb === 'into') return /\bpartition\b/.test(columns ?? '')
+    return comparesPartition(text, word === undefined || AFTER_TABLE.has(word) ? undefined : word)
   })
 }
 
@@ -120,9 +138,36 @@ describe('a hot table', () => {
   })
 })
 
+describe('a change of tables while the service runs', () => {
+  test('is one statement in each call', async () => {
+    const texts: string[] = []
+    for (const file of await readdir(folder, { recursive: true })) {
+      if (!file.endsWith('.ts')) continue
+      const source = await readFile(path.join(folder, file), 'utf8')
+      for (const [, text] of source.matchAll(/\bexecuteSql\(\s*[`'"]([^`'"]*)[`'"]/g)) texts.push(text!)
+    }
+    const changes = texts.filter(text => /\b(create|alter|drop|lock) /.test(text))
+    expect(changes.length).toBeGreaterThan(0)
+    expect(changes.filter(text => /;\s*\S/.test(text))).toEqual([])
+  })
+})
+
 describe('a statement on hot tables', () => {
   test('there are some', () => {
     expect(hotStatements.length).toBeGreaterThan(20)
+  })
+
+  test.each([
+    ['reads it', 'select o.partition from operation o where o.job = $1'],
+    ['returns it', 'update operation o set attempt = 1 where o.job = $1 returning o.*'],
+    ['orders by it', 'delete from operation_ready r where r.job = any(array(select job from k order by partition))'],
+    ['compares that of another', 'select from operation o join entity e on e.partition = $1 and e.entity = o.entity'],
+    [
+      'inserts without it',
+      'insert into operation_ready (job, place) select job, partition from k where k.partition = $1',
+    ],
+  ])('does not name the partition where it only %s', (_, text) => {
+    expect(hotTablesIn(text).some(table => !namesPartition(text, table))).toBe(true)
   })
 
   test('names the partition of each of them, unless it is meant for all', () => {
