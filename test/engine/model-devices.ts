@@ -2,8 +2,10 @@
  * The devices of the model test: they behave as chance says, and what they say or connectors report of them is on its way for a while.
  * It counts who got what. Refuses to know jobs, and who of the processes lives.
  */
-import type { OperationKey } from '../../src/domain/identity.ts'
+import { type OperationKey, operationId } from '../../src/domain/identity.ts'
 import type { OperationRequest, SendReport } from '../../src/engine/connector.ts'
+import type { Queryable } from '../../src/store/database.ts'
+import { sql } from '../../src/store/statement.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 import type { Chance } from './model-chance.ts'
 import type { Flow } from './model-ground.ts'
@@ -42,6 +44,8 @@ export type ModelDevices = ReturnType<typeof createModelDevices>
 export function createModelDevices({ clock, chance, flows, losses, breach }: ModelDevicesParts) {
   const connected = new Map<string, { connection: string; by: Workbench }>()
   const requests = new Map<string, number>()
+  /** which way each launch left */
+  const ways = new Map<string, string>()
   const repeats = new Map<string, number>()
   const excused = new Set<string>()
   let flights: Flight[] = []
@@ -146,6 +150,7 @@ export function createModelDevices({ clock, chance, flows, losses, breach }: Mod
       const mqtt = way === 'mqtt'
       const refusal = refusalOf(request, seen, mqtt)
       const over = flow === 'function' && mqtt ? { over: 'mqtt' as const } : {}
+      ways.set(`${request.id}@${request.launchedAt}`, over.over ?? flow!)
       report(refusal?.seen === 'away' ? { ...refusal, ...over } : (refusal ?? { seen: 'sent', ...over }))
       if (refusal) {
         if (refusal.seen === 'notSent' || refusal.seen === 'away') excused.add(`${request.id}@${request.launchedAt}`)
@@ -199,6 +204,15 @@ export function createModelDevices({ clock, chance, flows, losses, breach }: Mod
     pulling(index: number): string | undefined {
       const pulling = [...flows.keys()].filter(id => flows.get(id) === 'pull')
       return pulling[index % Math.max(1, pulling.length)]
+    },
+    /** What is wrong with the ways that requests are said to have gone, in words: by them it is told who is sent to again. */
+    async judge(db: Queryable): Promise<string[]> {
+      const sent = await db.query<OperationKey & { flow: string; launchedAt: Date }>(sql`
+        select job, partition, entity, flow, launched_at as "launchedAt" from operation where status = 'WAITING_FOR_ACK'`)
+      return sent.flatMap(({ flow, launchedAt, ...key }) => {
+        const way = ways.get(`${operationId(key)}@${launchedAt.getTime()}`)
+        return flow === way ? [] : [`${operationId(key)} left by ${flow}, and not by ${way}`]
+      })
     },
     /** From here on they do as they are told. */
     calm(): void {

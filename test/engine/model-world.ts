@@ -101,6 +101,7 @@ export async function createWorld(database: Database, { fleet, beginsAt, claimsB
   const places = createModelPlaces(organization)
   const judge = createJudge(database, [
     clients.judge,
+    devices.judge,
     db => targets.judge(db, living()),
     db => places.judge(db, clock.now().getTime()),
     () => tasks.judge(),
