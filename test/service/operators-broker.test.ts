@@ -1,15 +1,28 @@
-/** Devices behind a Mosquitto of the operator: those that call, those that collect, and those whose id is not theirs alone. */
+/** Devices behind a Mosquitto of the operator: those that call, those that collect, those whose id is not theirs alone, and those it refuses. */
+import { writeFile } from 'node:fs/promises'
 import { connectAsync } from 'mqtt'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { provisioningOf } from '../../src/simulator/devices.ts'
 import { createMosquitto, mosquittoProgram } from '../south/mosquitto.ts'
 import { notes } from '../south/parts.ts'
 import { isFinal, openHouse, response } from './house.ts'
 
+const LONG_MS = 240_000
+const REFUSED = 2_500
+const TAKEN = 20
 const successful = { resultCode: 'SUCCESSFUL' }
 
 describe.skipIf(mosquittoProgram === undefined)('behind a Mosquitto of the operator', async () => {
   if (mosquittoProgram === undefined) return
-  const broker = await createMosquitto(mosquittoProgram)
+  const broker = await createMosquitto(mosquittoProgram, async folder => {
+    const write = ['calls', 'collects', 'twin', ...Array.from({ length: TAKEN }, (_, k) => `taken-${k}`)]
+    const rules = [
+      'topic read #',
+      ...['response', 'iot', 'dmm', 'operationOnDemand'].map(kind => `topic write odm/${kind}/+`),
+    ]
+    await writeFile(`${folder}/acl`, [...rules, ...write.map(id => `topic write odm/request/${id}`)].join('\n'))
+    return ['allow_anonymous true', `acl_file ${folder}/acl`]
+  })
   afterAll(() => broker.remove())
   await broker.start()
   const house = await openHouse({ DROVER_MQTT_URL: broker.url })
@@ -84,4 +97,41 @@ describe.skipIf(mosquittoProgram === undefined)('behind a Mosquitto of the opera
       .toMatchObject({ status: 'TIMEOUT_CANCELLED', description: expect.stringContaining('another organization') })
     expect(requests.all).toHaveLength(1)
   })
+
+  test(
+    `a job whose ${REFUSED} requests are all refused holds up no other`,
+    async () => {
+      const BULK = '/north/v80/provision/organizations/drover/bulk/entities?action=CREATE&flattened=true'
+      const fleet = (prefix: string, count: number) =>
+        Array.from({ length: count }, (_, k) =>
+          provisioningOf({ id: `${prefix}-${k}`, flow: 'mqtt', tags: [prefix] }, 'drover'),
+        )
+      const entities = [...fleet('refused', REFUSED), ...fleet('taken', TAKEN)]
+      expect((await house.call('POST', BULK, { entities })).status).toBe(200)
+      const start = (tag: string) =>
+        house.start(tag, { target: { append: { tags: [tag] } }, operationParameters: { timeout: LONG_MS } })
+      const summary = async (job: string) => {
+        const { body } = await house.call<{ report: { summary: Record<string, unknown> } }>(
+          'GET',
+          `/north/v80/operation/jobs/${job}`,
+        )
+        return body.report.summary
+      }
+      const refused = await start('refused')
+      await expect.poll(() => summary(refused), { timeout: LONG_MS }).toMatchObject({ status: 'IN_PROGRESS' })
+      const devices = await Promise.all(Array.from({ length: TAKEN }, (_, k) => device(`taken-${k}`)))
+      const taken = await start('taken')
+      await Promise.all(
+        devices.map(async ({ requests, say }) => say('response', response((await requests.until(1))[0]!, successful))),
+      )
+      await expect.poll(() => summary(taken), { timeout: LONG_MS }).toMatchObject({ status: 'FINISHED' })
+      expect(await summary(refused)).toMatchObject({ total: REFUSED, inProgress: { total: REFUSED, started: 0 } })
+      expect((await house.call('DELETE', `/north/v80/operation/jobs/${refused}`)).status).toBe(200)
+      await expect
+        .poll(() => summary(refused), { timeout: LONG_MS })
+        .toMatchObject({ status: 'CANCELLED', finished: { cancelled: { byUser: REFUSED } } })
+      expect((await house.call('GET', '/north/v80/operation/verify')).body).toMatchObject({ differences: [] })
+    },
+    LONG_MS,
+  )
 })
