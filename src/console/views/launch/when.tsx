@@ -214,7 +214,7 @@ function Limits({ draft, change }: StepProps) {
 
 function Told({ draft, change }: StepProps) {
   return (
-    <Panel title="Notes and notification">
+    <Panel title="Note and notification">
       <div className="stack form">
         <TextInput
           label="Notes"
