@@ -4,7 +4,7 @@
  * Serves: Authentication.
  */
 import { hash } from 'node:crypto'
-import { may } from '../domain/caller.ts'
+import { type Caller, may } from '../domain/caller.ts'
 import type { Database } from '../store/database.ts'
 import { devicesByOwnKey, devicesOf, type OwnedDevice, type ShownKey, usersByKey } from '../store/device-keys.ts'
 import type { EntityKey } from '../store/entities.ts'
@@ -19,6 +19,8 @@ export interface AuthenticatedDevice extends OwnedDevice {
 export interface DeviceAccess {
   /** The device, or undefined where the key is none of its keys. Fails only with the database. */
   authenticate(deviceId: string, key: string): Promise<AuthenticatedDevice | undefined>
+  /** A device of the caller's organization, which the caller manages; undefined where that is not so. Fails only with the database. */
+  ofCaller(deviceId: string, caller: Caller): Promise<AuthenticatedDevice | undefined>
   /** From now on, on this node, these devices are looked for anew: their keys have changed, or they are gone. */
   forgetDevices(devices: readonly EntityKey[]): void
   /** The same for whoever was let in by a user's key: a user's key or profile has changed, or the user is gone. */
@@ -50,6 +52,7 @@ export function createDeviceAccess(parts: DeviceAccessParts): DeviceAccess {
   const kept = new Map<string, Kept>()
   let forgotten = 0
 
+  const find = gathered((asked: Parameters<typeof devicesOf>[1]) => devicesOf(database, asked))
   const lookUp = gathered((shown: readonly ShownKey[]) => devicesShown(database, shown))
 
   function keep(name: string, device: AuthenticatedDevice): void {
@@ -65,8 +68,7 @@ export function createDeviceAccess(parts: DeviceAccessParts): DeviceAccess {
 
   return {
     async authenticate(deviceId, key) {
-      if (deviceId.length > DEVICE_ID_LENGTH_MAX || key.length > KEY_LENGTH_MAX) return undefined
-      if (deviceId.includes('\u0000') || !deviceId.isWellFormed()) return undefined
+      if (!isDeviceId(deviceId) || key.length > KEY_LENGTH_MAX) return undefined
       // Keys are not kept in the clear, and the hash by which they are looked up costs more than all else here.
       const name = `${hash('sha256', key, 'base64')} ${deviceId}`
       const known = kept.get(name)
@@ -77,12 +79,21 @@ export function createDeviceAccess(parts: DeviceAccessParts): DeviceAccess {
       if (device !== undefined && before === forgotten) keep(name, device)
       return device
     },
+    async ofCaller(deviceId, { organization, organizationName, profile, mustChangePassword }) {
+      if (!isDeviceId(deviceId) || !may(profile, 'manageDevices') || mustChangePassword) return undefined
+      const device = await find({ organization, deviceId })
+      return device && { ...device, organization, organizationName, deviceId, by: 'user' }
+    },
     forgetDevices(devices) {
       const entities = new Set(devices.map(({ entity }) => entity))
       forget(({ entity }) => entities.has(entity))
     },
     forgetUsers: () => forget(({ by }) => by === 'user'),
   }
+}
+
+function isDeviceId(text: string): boolean {
+  return text.length <= DEVICE_ID_LENGTH_MAX && !text.includes('\u0000') && text.isWellFormed()
 }
 
 /** Looks a batch up: first among the devices' own keys, then, for the rest, among the users'. */

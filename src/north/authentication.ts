@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import './request-caller.ts'
+import { bearerToken } from '../contract/bearer.ts'
 import { type Caller, may, type Permission } from '../domain/caller.ts'
 import { DroverError } from '../domain/errors.ts'
 import type { Access } from '../engine/access.ts'
@@ -41,7 +42,7 @@ async function callerOf(
   const { authorization } = request.headers
   const key = request.headers['x-apikey']
   if (authorization !== undefined) {
-    const [, token] = /^Bearer +([\w.~+/-]+=*) *$/i.exec(authorization) ?? []
+    const token = bearerToken(authorization)
     return token === undefined ? undefined : access.byToken(token)
   }
   return apiKeys && typeof key === 'string' && key !== '' ? access.byKey(key) : undefined

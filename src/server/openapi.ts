@@ -118,7 +118,7 @@ function completed<T extends Document>(document: T): T {
 const withSecurity: SwaggerTransform = ({ schema, url, route }) => {
   const known = schema ?? {}
   if (!/^\/(north|south)\//.test(url)) return { schema: { ...known, hide: true }, url }
-  const ways = url.startsWith('/south/') ? [{ apiKey: [] }, { apiKeyInQuery: [] }] : [{ bearer: [] }, { apiKey: [] }]
+  const ways = [{ bearer: [] }, { apiKey: [] }, ...(url.startsWith('/south/') ? [{ apiKeyInQuery: [] }] : [])]
   return { schema: { ...known, security: route.config?.access === 'open' ? [] : ways }, url }
 }
 

@@ -1,9 +1,8 @@
 /** Builds what the doors for clients and for devices are made of. Decides nothing. */
-import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { readParameters } from '../contract/device-parameters.ts'
-import { createAccess } from '../engine/access.ts'
+import type { Access } from '../engine/access.ts'
 import { createAudit } from '../engine/audit.ts'
 import type { DatabaseClock } from '../engine/clock.ts'
 import { closeEntities, closeOrganization, closeType } from '../engine/closing.ts'
@@ -21,7 +20,6 @@ import type { createPasswords } from '../engine/passwords.ts'
 import { createPlanner } from '../engine/plan.ts'
 import type { createSeal } from '../engine/secret.ts'
 import { createTasks } from '../engine/tasks.ts'
-import { createTokens } from '../engine/tokens.ts'
 import { createUsers } from '../engine/users.ts'
 import { createVerify } from '../engine/verify.ts'
 import { createWhy } from '../engine/why.ts'
@@ -43,10 +41,10 @@ export type Shared = {
   readonly clock: DatabaseClock
   readonly now: () => Date
   readonly nextNumber: () => bigint
-  readonly secret: string
   readonly seal: ReturnType<typeof createSeal>
   readonly passwords: ReturnType<typeof createPasswords>
   readonly engine: Engine
+  readonly access: Access
   readonly deviceAccess: ReturnType<typeof createDeviceAccess>
   readonly names: DeviceNames
   readonly mqtt: Mqtt
@@ -61,12 +59,19 @@ export function southOf({
   clock,
   log,
   engine,
+  access,
   deviceAccess,
   connectorFunctions,
   metrics,
 }: Shared): SouthParts {
   return {
-    access: deviceAccess,
+    access: {
+      authenticate: deviceAccess.authenticate,
+      async byToken(deviceId, token) {
+        const caller = await access.byToken(token)
+        return caller && (await deviceAccess.ofCaller(deviceId, caller))
+      },
+    },
     answers: engine.answers,
     pending: engine.pending,
     presence: engine.presence,
@@ -77,29 +82,24 @@ export function southOf({
   }
 }
 
-/** What the door for clients is made of. Fails where a key cannot be read. */
-export async function northParts(parts: Shared, live: Live): Promise<NorthParts> {
+/** What the door for clients is made of. */
+export function northParts(parts: Shared, live: Live): NorthParts {
   const {
     config,
     database,
     clock,
     now,
     nextNumber,
-    secret,
     seal,
     passwords,
     engine,
+    access,
     deviceAccess,
     names,
     mqtt,
     connectorFunctions,
     deliveries,
   } = parts
-  const privateKey =
-    config.jwtPrivateKeyFile === null ? {} : { privateKey: await readFile(config.jwtPrivateKeyFile, 'utf8') }
-  const tokens = createTokens({ secret, lifetimeMs: config.tokenLifetimeMs, now, ...privateKey })
-  const onForget = () => deviceAccess.forgetUsers()
-  const access = createAccess({ database, now, seal, tokens, passwords, onForget })
   const organizations = createOrganizations({ database, now, access, closeOrganization })
   const jobsParts = {
     compile: compileEntityFilter,

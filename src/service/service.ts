@@ -16,6 +16,7 @@ import { httpConnector } from '../connectors/http.ts'
 import { httpHosts } from '../connectors/http-hosts.ts'
 import { createNameService } from '../connectors/name-service.ts'
 import { numberSource } from '../domain/identity.ts'
+import { createAccess } from '../engine/access.ts'
 import { databaseClock } from '../engine/clock.ts'
 import { createConnectorFunctions } from '../engine/connector-functions.ts'
 import { createDeviceAccess } from '../engine/device-access.ts'
@@ -25,6 +26,7 @@ import { type FirstCredentials, firstStart } from '../engine/first-start.ts'
 import { readyMonths } from '../engine/housekeeper.ts'
 import { createPasswords } from '../engine/passwords.ts'
 import { createSeal, serviceSecret } from '../engine/secret.ts'
+import { createTokens } from '../engine/tokens.ts'
 import { registerNorth } from '../north/north.ts'
 import { serveConsole } from '../server/console-files.ts'
 import { describeInterface } from '../server/openapi.ts'
@@ -168,6 +170,14 @@ async function build(
   atStop(() => engine.stop())
 
   const deviceAccess = createDeviceAccess({ database, clock, hashKey: seal.hash })
+  const access = createAccess({
+    database,
+    now,
+    seal,
+    tokens: await openTokens(config, secret, now),
+    passwords,
+    onForget: () => deviceAccess.forgetUsers(),
+  })
   const parts: Shared = {
     config,
     log,
@@ -175,10 +185,10 @@ async function build(
     clock,
     now,
     nextNumber,
-    secret,
     seal,
     passwords,
     engine,
+    access,
     deviceAccess,
     names,
     mqtt,
@@ -203,7 +213,7 @@ async function build(
     atStop(() => live.stop())
     metrics.countStreams(live.open)
     server.addHook('preClose', async () => live.endStreams())
-    registerNorth(server, await northParts(parts, live))
+    registerNorth(server, northParts(parts, live))
     await serveConsole(server, CONSOLE_FOLDER)
   }
   if (config.roles.includes('south')) {
@@ -233,6 +243,12 @@ async function databaseUrl(
   const embedded = await startEmbeddedPostgres({ dataDir: folder.path, log, onFailure })
   atStop(() => embedded.stop())
   return embedded.url
+}
+
+/** The tokens of users. Fails where their key cannot be read. */
+async function openTokens({ jwtPrivateKeyFile, tokenLifetimeMs }: Config, secret: string, now: () => Date) {
+  const key = jwtPrivateKeyFile === null ? {} : { privateKey: await readFile(jwtPrivateKeyFile, 'utf8') }
+  return createTokens({ secret, lifetimeMs: tokenLifetimeMs, now, ...key })
 }
 
 /** Traces where a receiver is configured; without one not even their code is read. */

@@ -32,6 +32,8 @@ export interface SouthParts {
   readonly access: {
     /** the device, where the key is its own or that of a user who manages devices of its organization */
     authenticate(deviceId: string, key: string): Promise<SouthDevice | undefined>
+    /** the device, where the token is that of a user who manages devices of its organization */
+    byToken(deviceId: string, token: string): Promise<SouthDevice | undefined>
   }
   readonly answers: {
     /** resolves after the commit; rejects with a DroverError where the message is at fault */

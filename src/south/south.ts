@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { bearerToken } from '../contract/bearer.ts'
 import { DeviceRequestMessage, DeviceResponseMessage, parseDeviceResponse } from '../contract/device.ts'
 import { CollectDmmMessage, CollectIotMessage, readCollectDmm, readCollectIot } from '../contract/device-collect.ts'
 import { reportIn, requestMessage } from '../contract/device-exchange.ts'
@@ -107,8 +108,11 @@ export async function south(
 
   async function authenticated(request: DeviceRequest): Promise<SouthDevice | undefined> {
     const { deviceId } = request.params
+    if (deviceId === undefined) return undefined
     const key = keyOf(request)
-    return key === undefined || deviceId === undefined ? undefined : access.authenticate(deviceId, key)
+    if (key !== undefined) return access.authenticate(deviceId, key)
+    const token = bearerToken(request.headers.authorization ?? '')
+    return token === undefined ? undefined : access.byToken(deviceId, token)
   }
 
   const deviceOf = (request: FastifyRequest) => devices.get(request)!

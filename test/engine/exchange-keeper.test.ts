@@ -53,3 +53,20 @@ test('exchanges of operations that ended, were cancelled or are tried again are 
   await keep(bench.clock.now(), signal)
   expect(idsOf(released).toSorted()).toEqual(ids('d', 4))
 })
+
+test.for([
+  [30_000, 90_000, 30_000],
+  [90_000, 30_000, 90_000],
+  [0, 45_000, 45_000],
+] as const)(
+  'with an ackTimeout of %i and a timeout of %i an exchange may be held open for %i ms',
+  async ([ackTimeout, timeout, exchangeMs]) => {
+    const target = { append: { entities: ['d-0'] } }
+    const operationParameters = { ackTimeout, timeout, retries: 0, retriesDelay: 0, retryResultList: [] }
+    const { job } = await bench.jobs.create(bench.caller, jobRequest({ target, operationParameters }))
+    await bench.settle()
+    expect(bench.sent.at(-1)).toMatchObject({ key: { job }, exchangeMs })
+    await bench.jobs.cancel(bench.caller, job)
+    await bench.settle()
+  },
+)

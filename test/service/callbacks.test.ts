@@ -15,7 +15,7 @@ import { createCallbackReceiver, type HeardNotification } from '../callback-rece
 import { httpDevice, responseTo } from '../connectors/http-devices.ts'
 import { notes } from '../south/parts.ts'
 import { ADMIN, isFinal, openHouse, response } from './house.ts'
-import { asking, FAR, on, TYPES } from './interface/asking.ts'
+import { asking, FAR, on, TASKS, TYPES, task } from './interface/asking.ts'
 
 const SIGNING = Buffer.from('a key that only the two of us know')
 const mails = notes<{ to: string; text: string }>()
@@ -29,7 +29,7 @@ const house = await openHouse({
   DROVER_SNMP_TRAP_HOST: '127.0.0.1',
   DROVER_SNMP_TRAP_PORT: String(await trapReceiver()),
 })
-const { cancel, make, makeTask, jobsOf, makeType, put, readJob, untilJob } = asking(house)
+const { cancel, make, makeTask, jobsOf, makeType, put, readJob, untilJob, user } = asking(house)
 
 async function mailServer(): Promise<number> {
   const server = new SMTPServer({
@@ -268,6 +268,74 @@ const ways: readonly (readonly [title: string, way: Way, told: readonly string[]
     ['begun', 'over FINISHED_WITH_ERRORS'],
   ],
   [
+    'loses its entity before its start',
+    async callback => {
+      const device = await waiting()
+      const { id } = await make(on([device.id], { callback, schedule: { start: { delayed: 700 } } }))
+      await house.call('DELETE', `/north/v80/provision/organizations/drover/devices/${device.id}`)
+      return id
+    },
+    ['begun', 'over FINISHED_WITH_ERRORS'],
+  ],
+  [
+    'loses its operation type before its start',
+    async callback => {
+      await makeType({ name: 'SHORTER_LIVED' })
+      const { id: device } = await waiting()
+      const schedule = { start: { delayed: 700 } }
+      const { id } = await make(on([device], { name: 'SHORTER_LIVED', callback, schedule }))
+      await house.call('DELETE', `${TYPES}/SHORTER_LIVED`)
+      return id
+    },
+    ['begun', 'over FINISHED_WITH_ERRORS'],
+  ],
+  [
+    'reaches its stop before its window has opened',
+    async callback => {
+      const inThreeDays = new Date(Date.now() + 3 * 86_400_000).getUTCDay()
+      const days = [['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'][inThreeDays]]
+      const window = { weekly: [{ days, daily: { start: '10:00:00Z', stop: '11:00:00Z' } }] }
+      return (await make(on([await saying()], { callback, schedule: { window, stop: { delayed: 500 } } }))).id
+    },
+    ['begun', 'over TIMEOUT_CANCELLED'],
+  ],
+  [
+    'finds nothing by its filter',
+    async callback => {
+      const filter = { eq: { 'provision.device.identifier': 'of-nobody' } }
+      return (await make({ ...on([]), target: { filter }, callback }, '?resourceType=entity.device')).id
+    },
+    ['begun', 'over FINISHED_WITH_ERRORS'],
+  ],
+  [
+    'is the next of its task and cancelled before its turn',
+    async callback => {
+      const { id } = await makeTask(on([await saying()], { callback }), { schedule: { start: { date: FAR } } })
+      const [next] = (await jobsOf(id)) as [JobView]
+      await cancel(next.id)
+      return next.id
+    },
+    ['over CANCELLED'],
+  ],
+  [
+    'may not be run any more by whoever made its task',
+    async callback => {
+      await makeType({ name: 'FOR_FEWER', profiles: ['admin'] })
+      const headers = await user('narrowed@drover.test', 'admin')
+      const schedule = { repeating: { period: { each: 1, unit: 'SECONDS' } }, stop: { executions: 1 } }
+      const body = task(on([await saying()], { name: 'FOR_FEWER', callback }), { schedule, active: false })
+      const made = await house.call<{ task: { id: string } }>('POST', TASKS, body, headers)
+      expect(made.status).toBe(201)
+      await house.call('PUT', `${TYPES}/FOR_FEWER`, { profiles: ['root'] })
+      await house.call('PUT', `${TASKS}/${made.body.task.id}`, { task: { active: true } })
+      const ended = async () =>
+        (await jobsOf(made.body.task.id)).find(({ report }) => report.execution.startedDate !== '')?.id
+      await expect.poll(ended, { timeout: 45_000 }).toBeDefined()
+      return (await ended())!
+    },
+    ['begun', 'over FINISHED_WITH_ERRORS'],
+  ],
+  [
     'is cancelled from outside',
     async callback => (await make(on([await saying('CANCELLED')], { callback }))).id,
     ['begun', 'over FINISHED_WITH_ERRORS'],
@@ -299,6 +367,15 @@ describe('a job that', () => {
     await house.south(device.id, device.key, 'operation/response', response(operationId, { resultCode: 'SUCCESSFUL' }))
     await house.until(id, ({ status }) => status === 'FINISHED_OUT_OF_TIME')
     expect(await logged(id)).toBe(2)
+  })
+
+  test('goes with its task before its turn tells nobody', async () => {
+    const receiver = await createCallbackReceiver()
+    const schedule = { start: { date: FAR } }
+    const { id } = await makeTask(on([await saying()], { callback: receiver.url }), { schedule })
+    const [next] = (await jobsOf(id)) as [JobView]
+    expect((await house.call('DELETE', `${TASKS}/${id}`)).status).toBe(200)
+    expect(await logged(next.id)).toBe(0)
   })
 
   test.for([[''], [undefined]])('has the callback %j tells nobody', async ([callback]) => {
@@ -341,7 +418,7 @@ test('a receiver that is dead delays no other', async () => {
   dead.answer(() => {})
   const device = await saying()
   for (let k = 0; k < 12; k += 1) await untilJob((await make(on([device], { callback: dead.url }))).id, 'FINISHED')
-  await dead.hears(8)
+  await dead.hears(1)
   const { id } = await make(on([device], { callback: live.url }))
   expect((await live.hears(2)).map(told)).toEqual(['begun', 'over FINISHED'])
   expect(await logged(id)).toBe(2)

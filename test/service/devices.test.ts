@@ -198,6 +198,41 @@ describe('over MQTT', () => {
   })
 })
 
+describe('the token of a user', () => {
+  const asks = (deviceId: string, headers: Record<string, string>) =>
+    fetch(`${house.url}/south/v80/devices/${deviceId}/operation/pending`, { headers })
+
+  test('who manages devices lets it speak for any of its organization, that of a viewer for none', async () => {
+    await house.provision('spoken-for')
+    const manager = await user('manager@drover.test', 'advanced')
+    expect((await asks('spoken-for', manager)).status).toBe(204)
+    const elsewhere = { organization: { name: 'elsewhere' } }
+    expect((await house.call('POST', '/north/v80/provision/organizations', elsewhere)).status).toBe(201)
+    const refused: [string, Record<string, string>][] = [
+      ['spoken-for', await user('looker@drover.test', 'viewer')],
+      ['spoken-for', await user('stranger@drover.test', 'admin', 'elsewhere')],
+      ['never-made', manager],
+      ['spoken-for', { authorization: `${manager.authorization}x` }],
+      ['spoken-for', { authorization: manager.authorization!.replace('Bearer ', '') }],
+      // What is shown as a key is judged as one.
+      ['spoken-for', { ...manager, 'x-apikey': 'wrong' }],
+    ]
+    const before = await refusals('unauthorized')
+    for (const [device, headers] of refused)
+      expect([device, (await asks(device, headers)).status]).toEqual([device, 401])
+    expect(await refusals('unauthorized')).toBe(before + refused.length)
+  })
+
+  test('is good no longer than its user is let in', async () => {
+    await house.provision('spoken-for-once')
+    const manager = await user('demoted@drover.test', 'advanced')
+    expect((await asks('spoken-for-once', manager)).status).toBe(204)
+    const demoted = { user: { profile: 'viewer' } }
+    expect((await house.call('PUT', '/north/v80/provision/users/demoted@drover.test', demoted)).status).toBe(200)
+    expect((await asks('spoken-for-once', manager)).status).toBe(401)
+  })
+})
+
 describe('the key of a device', () => {
   test('is read from the header or the query here, from the header alone on the client interface', async () => {
     const key = await house.provision('queried')

@@ -72,7 +72,10 @@ export function standIns(): StandIns {
     onOwnMessage: async () => undefined,
     onAuthenticate: async (deviceId, key) => (key === `key-of-${deviceId}` ? device(deviceId) : undefined),
     parts: {
-      access: { authenticate: (deviceId, key) => made.onAuthenticate(deviceId, key) },
+      access: {
+        authenticate: (deviceId, key) => made.onAuthenticate(deviceId, key),
+        byToken: async () => undefined,
+      },
       answers: {
         submit(message) {
           messages.add(message)
