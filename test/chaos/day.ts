@@ -1,11 +1,14 @@
 /**
  * A day of load at the speed of the machine: jobs one after the other for so many minutes on one node, while its memory, the size of the
- * hot tables and the time of answers are watched. What grows with what is stored is told; what must stay flat is judged.
+ * hot tables and the time of answers are watched. What grows with what is stored is told; what must stay flat is judged. The day lies
+ * over the end of a month: a new month takes what ends, and one that is older than is kept goes.
  */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobView } from '../../src/contract/job.ts'
-import type { RunEnd } from './page.ts'
+import type { StubbornClient } from './client.ts'
+import { judgeMonths, jumpTo, monthsAround, rowsOf } from './months.ts'
+import type { RunEnd } from './verdict.ts'
 import { openWorld, type World } from './world.ts'
 
 export interface DayOptions {
@@ -34,20 +37,29 @@ const NAMES = ['REBOOT_EQUIPMENT', 'REFRESH_INFO', 'DISCOVER']
 /** What a fleet of ten thousand does in a day when each device has ten operations. */
 const DAY_OPERATIONS = 100_000
 /** From the first third to the last: more is growth, less is noise of a machine that others use too. */
-const GROWTH_MAX = { heapMb: 1.3, hotMb: 2, readMs: 2.5, createMs: 2.5 } as const
+const GROWTH_MAX = { residentMb: 1.3, heapMb: 1.3, hotMb: 1.5, deadRows: 2, readMs: 1.5, createMs: 1.5 } as const
+/** The month ends after so much of the day. */
+const MONTH_ENDS_AFTER = 0.4
 /** Differences below these say nothing. */
-const GRAIN = { heapMb: 40, hotMb: 10, readMs: 100, createMs: 150 } as const
+const GRAIN = { residentMb: 60, heapMb: 40, hotMb: 10, deadRows: 20_000, readMs: 100, createMs: 200 } as const
 
 /** Runs the load. Answers what did not stay flat, and its figures. */
 export async function runDay({ minutes, devices, tell }: DayOptions): Promise<RunEnd> {
+  const months = monthsAround(new Date())
   const world = await openWorld({
     seed: 1,
     nodes: 1,
     devices,
     broker: 'embedded',
+    clockAt: months.old.startsAt,
+    variables: { DROVER_RETENTION_MONTHS: '1' },
     fleet: { latency: { shape: 'uniform', minMs: 0, maxMs: 200 }, fail: 0.01, silent: 0, duplicate: 0.01, late: 0 },
   })
   try {
+    await followJob(world.parties[0].client, await makeJob(world.parties[0].client, NAMES[0]!))
+    const old = await world.database.on(client => rowsOf(client, months.old))
+    if (!old) throw new Error(`nothing ended in ${months.old.name}`)
+    await jumpTo(world, new Date(months.next.startsAt.getTime() - MONTH_ENDS_AFTER * minutes * 60_000))
     const over = AbortSignal.timeout(minutes * 60_000)
     const load = createLoad(world, over)
     const samples: Sample[] = []
@@ -60,9 +72,40 @@ export async function runDay({ minutes, devices, tell }: DayOptions): Promise<Ru
       tell(JSON.stringify(sample))
     }
     await load.ended
-    return summarize(samples, tell)
+    const { wrong, figures } = summarize(samples, tell)
+    const ofMonths = await world.database.on(client => judgeMonths(client, months))
+    tell(
+      `${months.old.name} held ${old} operations and is to be gone, ${months.next.name} to have come: ${ofMonths.length === 0}`,
+    )
+    return { wrong: [...wrong, ...ofMonths], leftOut: [], figures }
   } finally {
     await world.close()
+  }
+}
+
+async function makeJob(client: StubbornClient, name: string): Promise<string> {
+  const request = {
+    name,
+    parameters: {},
+    active: true,
+    target: { append: { tags: ['sim'] } },
+    operationParameters: { ackTimeout: 20_000, timeout: 20_000, retries: 2 },
+  }
+  const { body } = await client.call<JobView>('POST', '/north/v80/operation/jobs', { job: { request } })
+  return body.id
+}
+
+/** Reads a job until it has ended, and answers how many operations it had. */
+async function followJob(
+  client: StubbornClient,
+  id: string,
+  read: <T>(work: () => Promise<T>) => Promise<T> = work => work(),
+): Promise<number> {
+  for (;;) {
+    const { body } = await read(() => client.call<JobView>('GET', `/north/v80/operation/jobs/${id}`))
+    const { summary, execution } = body.report
+    if (summary.inProgress.total === 0 && execution.finishedDate !== '') return summary.total
+    await sleep(100)
   }
 }
 
@@ -88,25 +131,8 @@ function createLoad(world: World, over: AbortSignal): Load {
 
   async function jobAfterJob(name: string): Promise<void> {
     while (!over.aborted) {
-      const request = {
-        name,
-        parameters: {},
-        active: true,
-        target: { append: { tags: ['sim'] } },
-        operationParameters: { ackTimeout: 20_000, timeout: 20_000, retries: 2 },
-      }
-      const { body } = await timed(create, () =>
-        client.call<JobView>('POST', '/north/v80/operation/jobs', { job: { request } }),
-      )
-      for (;;) {
-        const path = `/north/v80/operation/jobs/${body.id}`
-        const { report } = (await timed(read, () => client.call<JobView>('GET', path))).body
-        if (report.summary.inProgress.total === 0 && report.execution.finishedDate !== '') {
-          operations += report.summary.total
-          break
-        }
-        await sleep(100)
-      }
+      const id = await timed(create, () => makeJob(client, name))
+      operations += await followJob(client, id, work => timed(read, work))
     }
   }
 
@@ -159,13 +185,11 @@ function percentile(values: readonly number[], share: number): number {
 
 function summarize(samples: readonly Sample[], tell: (line: string) => void): RunEnd {
   const third = Math.floor(samples.length / 3)
-  if (third === 0) return { wrong: ['the day was too short to tell'], figures: {} }
+  if (third === 0) return { wrong: ['the day was too short to tell'], leftOut: [], figures: {} }
   // The first samples see a process that is still warming up.
   const [first, last] = [samples.slice(1, third + 1), samples.slice(-third)]
   const { operations, atMs, endedMb } = samples.at(-1)!
   const days = operations / DAY_OPERATIONS
-  const [residentBefore, residentAfter] = [first, last].map(of => Math.max(...of.map(sample => sample.residentMb)))
-  tell(`resident memory reached ${residentBefore} MB in the first third, ${residentAfter} MB in the last`)
   tell(
     `${operations.toLocaleString('en')} operations in ${(atMs / 60_000).toFixed(1)} minutes: what ten thousand devices with ten operations a day ` +
       `do in ${days.toFixed(2)} days. Ended operations take ${endedMb} MB.`,
@@ -174,7 +198,6 @@ function summarize(samples: readonly Sample[], tell: (line: string) => void): Ru
     operations,
     minutes: Math.round(atMs / 60_000),
     days: Math.round(days * 100) / 100,
-    residentMb: `${residentBefore} to ${residentAfter}`,
     endedMb,
   }
   const wrong = (Object.keys(GROWTH_MAX) as (keyof typeof GROWTH_MAX)[]).flatMap(name => {
@@ -189,5 +212,5 @@ function summarize(samples: readonly Sample[], tell: (line: string) => void): Ru
     const grown = after > before * GROWTH_MAX[name] && after - before > GRAIN[name]
     return grown ? [`${name} grew from ${before} to ${after}`] : []
   })
-  return { wrong, figures }
+  return { wrong, leftOut: [], figures }
 }

@@ -9,9 +9,9 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobView } from '../../src/contract/job.ts'
 import { judge } from './judge.ts'
-import type { RunEnd } from './page.ts'
 import { judgeRowsAtTheEnd } from './rows.ts'
 import type { Story } from './stories.ts'
+import type { RunEnd } from './verdict.ts'
 import { openWorld, type World } from './world.ts'
 
 export interface DiskOptions {
@@ -24,22 +24,34 @@ const FULL_MS = 10_000
 const FULL_WITHIN_MS = 180_000
 const ENDED_WITHIN_MS = 240_000
 const QUIET_MS = 25_000
+/** The space that PostgreSQL takes at once for its log: with less than that and a little the disk is full to it. */
+const SEGMENT_MB = 20
 /** Left free for a while, so that the service can start; the rest is taken by one file. */
 const ROOM_MB = 60
+
+/** What a client must be told: the service cannot take this now, ask again. */
+const CLEAR = '503 0x010206'
+/** And may be told or not told: a server whose log is full ends, and a node whose database is away is not ready. */
+const MEANWHILE = new Set(['0', '503 0x010205'])
+
+/** A refusal as a word: its status, and its code where there is one. */
+function refusalOf({ status, body }: { status: number; body: unknown }): string {
+  const { errors = [] } = (body ?? {}) as { errors?: { code: string }[] }
+  return [status, ...errors.map(({ code }) => code)].join(' ')
+}
 
 /** Whether a file system can be mounted here. */
 function canMount(): boolean {
   return process.platform === 'linux' && process.getuid?.() === 0 && spawnSync('mount', ['--version']).status === 0
 }
 
-/** Runs it. Answers what did not hold, and its figures; null where nothing can be mounted. */
-export async function runDiskFull({ megabytes, devices, tell }: DiskOptions): Promise<RunEnd | null> {
+/** Runs it. Answers what did not hold, and its figures; it is left out where nothing can be mounted. */
+export async function runDiskFull({ megabytes, devices, tell }: DiskOptions): Promise<RunEnd> {
   const disk = await mkdtemp(path.join(tmpdir(), 'drover-disk-'))
   const options = ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=711`, 'tmpfs', disk]
   if (!canMount() || spawnSync('mount', options).status !== 0) {
-    tell('nothing can be mounted here (root only): the full disk is left out')
     await rm(disk, { recursive: true })
-    return null
+    return { wrong: [], leftOut: ['the full disk, since nothing can be mounted here (root only)'], figures: {} }
   }
   try {
     const world = await openWorld({
@@ -69,22 +81,34 @@ async function fill(world: World, disk: string, tell: (line: string) => void): P
   await writeFile(ballast, Buffer.alloc(Math.max(1, freeMb(disk) - ROOM_MB) * 1_000_000))
   tell(`${freeMb(disk)} MB are left`)
   const made: { id: string; askedAt: number }[] = []
+  const wrong: string[] = []
+  const refusals = new Map<string, number>()
+  let leastMb = freeMb(disk)
   let refusedSince = 0
   for (const until = Date.now() + FULL_WITHIN_MS; Date.now() < until; await sleep(50)) {
     if (refusedSince > 0 && Date.now() - refusedSince > FULL_MS) break
     const key = { 'idempotency-key': `disk-${made.length}` }
     const answer = await client.once<JobView>('POST', '/north/v80/operation/jobs', body(world, made.length), key)
-    if (answer.status === 201) made.push({ id: answer.body.id, askedAt: Date.now() })
-    else if (refusedSince === 0) {
-      refusedSince = Date.now()
-      tell(
-        `after ${made.length} jobs a client was told ${answer.status} ${JSON.stringify(answer.body)}; ${freeMb(disk)} MB are left`,
-      )
+    if (answer.status === 201) {
+      made.push({ id: answer.body.id, askedAt: Date.now() })
+      continue
     }
+    const refusal = refusalOf(answer)
+    refusals.set(refusal, (refusals.get(refusal) ?? 0) + 1)
+    leastMb = Math.min(leastMb, freeMb(disk))
+    if (refusedSince > 0) continue
+    refusedSince = Date.now()
+    tell(`after ${made.length} jobs a client was told ${refusal}; ${freeMb(disk)} MB are left`)
   }
-  const wrong = refusedSince === 0 ? ['the disk never was full'] : []
   await rm(ballast)
-  tell(`room again: ${freeMb(disk)} MB`)
+  const roomMb = freeMb(disk)
+  tell(`refused ${JSON.stringify(Object.fromEntries(refusals))}; room again: ${roomMb} MB`)
+  if (refusedSince === 0 || leastMb > SEGMENT_MB)
+    wrong.push(`the disk never was full: ${leastMb} MB were left at least`)
+  if (roomMb <= ROOM_MB) wrong.push(`there is no room again: ${roomMb} MB`)
+  if (!refusals.has(CLEAR)) wrong.push(`nobody was told ${CLEAR} while the disk was full`)
+  const others = [...refusals.keys()].filter(refusal => refusal !== CLEAR && !MEANWHILE.has(refusal))
+  if (others.length > 0) wrong.push(`clients were told ${others.join(', ')} while the disk was full`)
   const roomAt = Date.now()
 
   const stories: Story[] = []
@@ -129,12 +153,15 @@ async function fill(world: World, disk: string, tell: (line: string) => void): P
   const judged = await judge(world, stories, [fault])
   const refused = client.statuses.get(503) ?? 0
   const rows = await world.database.on(db => judgeRowsAtTheEnd(db, stories))
+  const unclear = world.parties.flatMap(each => each.client.faults)
   return {
-    wrong: [...wrong, ...judged.wrong, ...rows],
+    wrong: [...wrong, ...judged.wrong, ...rows, ...unclear.map(each => `a client was answered unclearly: ${each}`)],
+    leftOut: [],
     figures: {
       jobs: made.length,
       ...judged.figures,
       refused,
+      leastMb,
       recoveredS,
       statuses: Object.fromEntries(client.statuses),
     },

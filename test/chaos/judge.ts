@@ -5,6 +5,7 @@
 import type { JobView } from '../../src/contract/job.ts'
 import type { OperationView } from '../../src/contract/operation.ts'
 import type { VerifyView } from '../../src/contract/verify.ts'
+import { performOperation } from '../../src/simulator/operations.ts'
 import type { Flow } from '../../src/simulator/options.ts'
 import { countersOf, recount } from '../service/jobs.ts'
 import type { StubbornClient } from './client.ts'
@@ -42,6 +43,7 @@ export async function judge(world: World, stories: readonly Story[], faults: rea
     retried: 0,
     receivedAgain: 0,
     answersTaken: 0,
+    partsTaken: 0,
   }
   const known = new Set<string>()
   const turns = new Map<string, Turn[]>()
@@ -63,23 +65,29 @@ export async function judge(world: World, stories: readonly Story[], faults: rea
         const turn = `${operation.name} on ${of.device}`
         turns.set(turn, [...(turns.get(turn) ?? []), turnOf(operation, of)])
         figures.receivedAgain += of.receivedAt.length - of.launches.size
-        const synchronous = flowOf.get(of.device) === 'http-sync'
-        const taken = of.takenAt.filter(
-          at =>
-            !synchronous &&
-            !(
-              flowOf.get(of.device) === 'mqtt' &&
-              brokerAway.some(({ fromMs, toMs }) => at > fromMs - UNSAVED_MS && at < toMs + SUBSCRIBED_MS)
-            ),
-        )
+        const flow = flowOf.get(of.device)
+        const isKept = (at: number) =>
+          flow !== 'http-sync' &&
+          !(
+            flow === 'mqtt' &&
+            brokerAway.some(({ fromMs, toMs }) => at > fromMs - UNSAVED_MS && at < toMs + SUBSCRIBED_MS)
+          )
+        const taken = of.takenAt.filter(isKept)
         figures.answersTaken += taken.length
         wrong.push(
           ...judgeRepeats(name, operation.operationId, of, flowOf.get(of.device), happened),
           ...judgeOperation(name, operation, of, flowOf.get(of.device), taken),
           ...judgeGates(name, story, operation, of, flowOf.get(of.device), faults, world),
         )
-      } else if (operation.result === 'SUCCESSFUL')
-        wrong.push(`1: ${operation.operationId} of ${name} is successful, and no device had it`)
+        figures.partsTaken += of.partsAt.length
+        // An external broker takes a part before the service does, which may by then have seen the end.
+        if (flow !== 'mqtt' || broker === null) wrong.push(...judgeParts(name, operation, of, flow, isKept))
+      }
+      if (isByDevice(operation) && !Number.isFinite(of?.finalSentAt ?? Number.NaN)) {
+        wrong.push(
+          `1: ${operation.operationId} of ${name} is ${operation.status} ${operation.result}, and its device ${of ? 'never said so' : 'never had it'}`,
+        )
+      }
     }
     wrong.push(...judgeCalls(name, world, story))
   }
@@ -128,6 +136,7 @@ function judgeJob(name: string, { kind, end }: Story, job: JobView, operations: 
   const ends: Partial<Record<Story['kind'], RegExp>> = {
     closed: /^CANCELLED$/,
     cancelled: /^(CANCELLED|FINISHED.*)$/,
+    closing: /^(CANCELLED|FINISHED.*)$/,
     paused: /^(TIMEOUT_CANCELLED|FINISHED.*)$/,
     stopped: /^(TIMEOUT_CANCELLED|FINISHED.*)$/,
   }
@@ -161,6 +170,31 @@ function judgeOperation(
     )
   }
   return wrong
+}
+
+/** Whether nothing but its device's word can have ended an operation so. */
+function isByDevice({ status, result }: OperationView): boolean {
+  return status === 'FINISHED_OUT_OF_TIME' || (status === 'FINISHED' && result === 'SUCCESSFUL')
+}
+
+/** 6: what a part that was taken before the end named is a step of the operation, or of an earlier attempt. */
+function judgeParts(
+  name: string,
+  { operationId, name: type, status, execution, steps, attempts }: OperationView,
+  { partsAt, finalSentAt }: Seen,
+  flow: Flow | undefined,
+  isKept: (at: number) => boolean,
+): string[] {
+  const [step] = performOperation({ name: type, parameters: {} }, new Map()).steps
+  // A late answer dates the end anew: what came before that may have come after the end.
+  if (step === undefined || status === 'FINISHED_OUT_OF_TIME') return []
+  const endedAt = Math.min(finalSentAt, Date.parse(execution.finishedDate))
+  const before = partsAt.filter(at => isKept(at) && at < endedAt)
+  if (before.length === 0) return []
+  if ([...steps, ...(attempts.history ?? []).flatMap(each => each.steps)].some(each => each.name === step)) return []
+  return [
+    `6: a part of ${operationId} of ${name} was taken (${flow}, ${before.map(clock).join(' ')}), and it has no step ${step}`,
+  ]
 }
 
 /** 3: nothing comes to a device while its job may not launch, but what was in hand for two seconds more. */

@@ -31,7 +31,8 @@ export interface ServiceNode {
   kill(): Promise<void>
   /** SIGTERM; SIGKILL after `graceMs`. */
   stop(graceMs: number): Promise<void>
-  signal(signal: NodeJS.Signals): void
+  /** whether there is a process to send it to */
+  signal(signal: NodeJS.Signals): boolean
 }
 
 const RESTART_MS = 400
@@ -109,6 +110,6 @@ export function createNode({ name, port, logFile, variables, root = thisBuild }:
     },
     kill: () => end('SIGKILL', 0),
     stop: graceMs => end('SIGTERM', graceMs),
-    signal: signal => void child?.kill(signal),
+    signal: signal => child?.kill(signal) ?? false,
   }
 }

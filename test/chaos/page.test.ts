@@ -8,12 +8,24 @@ test('the page of runs has one head and a row for each run, with its figures and
   const folder = await mkdtemp(path.join(tmpdir(), 'drover-page-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const file = path.join(folder, 'CHAOS.md')
-  await keepRun({ what: 'faults', figures: { seed: 4, operations: 51_000, statuses: { 200: 7 } }, wrong: 0 }, file)
-  await keepRun({ what: 'day', figures: { heapMb: '90 to 91' }, wrong: 2 }, file)
+  const figures = {
+    seed: 412_345,
+    broker: 'mosquitto',
+    nodes: 3,
+    faults: '35 of 35',
+    operations: 51_000,
+    statuses: { 200: 7 },
+  }
+  await keepRun({ what: 'faults', end: { figures, wrong: [], leftOut: [] } }, file)
+  await keepRun({ what: 'day', end: { figures: { heapMb: '90 to 91' }, wrong: ['this', 'that'], leftOut: [] } }, file)
+  await keepRun({ what: 'disk', end: { figures: {}, wrong: [], leftOut: ['the disk: no root'] } }, file)
   const page = await readFile(file, 'utf8')
   expect(page.match(/^# /gm)).toHaveLength(1)
   const rows = page.split('\n').filter(line => /^\| \d{4}-/.test(line))
-  expect(rows).toHaveLength(2)
-  expect(rows[0]).toMatch(/\| faults \| seed 4, operations 51,000 \| yes \|$/)
+  expect(rows).toHaveLength(3)
+  expect(rows[0]).toMatch(
+    /\| faults \| seed 412345, broker mosquitto, nodes 3, faults 35 of 35, operations 51,000 \| yes \|$/,
+  )
   expect(rows[1]).toMatch(/\| day \| heapMb 90 to 91 \| no: 2 \|$/)
+  expect(rows[2]).toMatch(/\| disk \| {2}\| not whole, left out: the disk: no root \|$/)
 })

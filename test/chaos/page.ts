@@ -3,20 +3,12 @@ import { execFileSync } from 'node:child_process'
 import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { availableParallelism, loadavg } from 'node:os'
 import path from 'node:path'
-
-/** What a run came to. */
-export interface RunEnd {
-  readonly wrong: readonly string[]
-  /** numbers and words by name; what is neither is told elsewhere */
-  readonly figures: Readonly<Record<string, unknown>>
-}
+import type { RunEnd } from './verdict.ts'
 
 /** One run as it ended. */
 export interface KeptRun {
   readonly what: string
-  readonly figures: Readonly<Record<string, unknown>>
-  /** how many things did not hold */
-  readonly wrong: number
+  readonly end: RunEnd
 }
 
 const HEAD = `# Runs of \`npm run chaos\`
@@ -35,18 +27,23 @@ export async function keepRun(run: KeptRun, file = path.resolve(import.meta.dirn
   await appendFile(file, `${rowOf(run)}\n`)
 }
 
-function rowOf({ what, figures, wrong }: KeptRun): string {
+function rowOf({ what, end }: KeptRun): string {
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: import.meta.dirname })
     .toString()
     .trim()
-  const told = Object.entries(figures).flatMap(([name, value]) =>
+  const told = Object.entries(end.figures).flatMap(([name, value]) =>
     typeof value === 'number'
-      ? [`${name} ${value.toLocaleString('en')}`]
+      ? [`${name} ${name === 'seed' ? value : value.toLocaleString('en')}`]
       : typeof value === 'string'
         ? [`${name} ${value}`]
         : [],
   )
   const at = `${new Date().toISOString().slice(0, 16)}Z`
   const cells = [at, commit, availableParallelism(), loadavg()[0]!.toFixed(1), what, told.join(', ')]
-  return `| ${cells.join(' | ')} | ${wrong === 0 ? 'yes' : `no: ${wrong}`} |`
+  return `| ${cells.join(' | ')} | ${heldOf(end)} |`
+}
+
+function heldOf({ wrong, leftOut }: RunEnd): string {
+  if (wrong.length > 0) return `no: ${wrong.length}`
+  return leftOut.length === 0 ? 'yes' : `not whole, left out: ${leftOut.join('; ')}`
 }

@@ -20,6 +20,7 @@ function seen(launches: readonly (readonly [number, readonly number[]])[], doneF
     launches: byLaunch,
     doneFor,
     takenAt: [],
+    partsAt: [],
     finalSentAt: AT,
   }
 }
@@ -81,6 +82,14 @@ describe('the judge of repeats', () => {
     const cut = [fault('cut the connections of the broker', AT + 6_900)]
     expect(judge(twice, 'mqtt', happened([notSent], cut))).toEqual([])
     expect(judge(twice, 'http-async', happened([notSent], cut))).toHaveLength(1)
+  })
+
+  test('lets a request go out once more whose kept connection was cut, over HTTP alone and at once', () => {
+    const cut = (at: number) => happened([], [fault('cut the connections of devices', at)])
+    expect(judge(twice, 'http-sync', cut(AT + 7_500))).toEqual([])
+    expect(judge(twice, 'http-async', cut(AT + 7_500))).toEqual([])
+    expect(judge(twice, 'mqtt', cut(AT + 7_500))).toHaveLength(1)
+    expect(judge(twice, 'http-sync', cut(AT + 2_000))).toHaveLength(1)
   })
 
   test('lets a device that asks be offered again what it was silent about for the time of a second offer', () => {

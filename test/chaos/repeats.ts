@@ -62,6 +62,12 @@ function hasCause(id: string, flow: Flow | undefined, from: number, to: number, 
   const leftAt = from - IN_HAND_MS - slowMs
 
   if (embedded && flow === 'mqtt' && met(leftAt, to, ['node', 'relays'])) return true
+  // A kept connection that breaks before a byte of an answer may have broken before the request came: it goes out once more at once.
+  const isCut = faults.some(
+    ({ fault, fromMs, toMs }) =>
+      fault === 'cut the connections of devices' && fromMs < to && toMs > leftAt && to < toMs + IN_HAND_MS + slowMs,
+  )
+  if ((flow === 'http-sync' || flow === 'http-async') && isCut) return true
   return (told.givenBack.get(id) ?? []).some(({ cause, at, sender, by, silentMs = 0 }) => {
     if (at < leftAt || at > to + BUSY_MS) return false
     if (cause === 'not heard of') return flow === 'pull' && silentMs >= REDELIVERY_MS

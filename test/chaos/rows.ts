@@ -1,4 +1,4 @@
-/** What the rows of a run's database must be: looked at while it runs, and when everything has ended. It only reads. */
+/** What the rows of a run's database must be when everything has ended. It only reads. */
 import type { Client } from 'pg'
 import type { Story } from './stories.ts'
 
@@ -10,18 +10,6 @@ const CDATED_MS = 500
  * repeated: no longer than a statement may take, and a little.
  */
 const DATED_MS = 35_000
-
-/** Looks for what must not be at any moment. Answers what was found wrong. */
-export async function judgeRowsNow(client: Client): Promise<string[]> {
-  const { rows } = await client.query<{ count: number }>(
-    `select count(*)::int as count from (
-       select from operation o join job j on j.job = o.job
-        where o.status in ('QUEUED', 'WAITING_FOR_ACK', 'WAITING_FOR_CONNECTION', 'IN_PROGRESS')
-        group by o.partition, o.entity, j.name having count(*) > 1) twice`,
-  )
-  const [{ count } = { count: 0 }] = rows
-  return count > 0 ? [`4: ${count} entities have two launched operations of one name`] : []
-}
 
 /** Looks at everything once all has ended. */
 export async function judgeRowsAtTheEnd(client: Client, stories: readonly Story[]): Promise<string[]> {

@@ -7,9 +7,11 @@ import type { DeliveriesPage } from '../../src/contract/delivery.ts'
 import type { VerifyView } from '../../src/contract/verify.ts'
 import { type DoneFault, inflict } from './faults.ts'
 import { judge } from './judge.ts'
-import { judgeRowsAtTheEnd, judgeRowsNow } from './rows.ts'
+import { judgeRowsAtTheEnd } from './rows.ts'
 import { drawSchedule, FAULTS, type PlannedFault } from './schedule.ts'
+import { createSnapshots, type Snapshots } from './snapshots.ts'
 import { planStory, playStory, type Story } from './stories.ts'
+import { judgeAmounts, type RunEnd } from './verdict.ts'
 import { mosquittoProgram, openWorld, type World, type WorldOptions } from './world.ts'
 
 export interface ChaosOptions {
@@ -18,29 +20,39 @@ export interface ChaosOptions {
   readonly operations: number
   readonly devices: number
   readonly nodes?: number
+  /** the share of the usual pauses between faults that is kept; all of them unless told */
+  readonly pace?: number
   /** Mosquitto where it is installed, unless told */
   readonly broker?: WorldOptions['broker']
   /** told of what happens, a line each */
   readonly tell?: (line: string) => void
 }
 
-export interface ChaosResult {
-  readonly wrong: readonly string[]
-  readonly figures: Readonly<Record<string, unknown>>
+export interface ChaosResult extends RunEnd {
   readonly faults: readonly DoneFault[]
+}
+
+/** How often the rows, and the service's own recount of them, were looked at. */
+interface Looks {
+  readonly snapshots: number
+  readonly verified: number
 }
 
 /** Jobs that run at the same time. */
 const AT_ONCE = 4
-const SAMPLE_EVERY_MS = 3_000
+const SAMPLE_EVERY_MS = 1_000
+/** The service's own recount is asked for at each so many-th look. */
+const VERIFY_EVERY = 3
 const QUIET_MS = 6_000
 const LATEST_ANSWER_MS = 20_000
 const CALLBACKS_WITHIN_MS = 120_000
 const STOP_GRACE_MS = 30_000
+const UNCLEAR_TOLD = 5
 
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { seed, devices, nodes = 3, tell = () => {} } = options
   const broker = options.broker ?? (mosquittoProgram === undefined ? 'embedded' : 'mosquitto')
+  const leftOut = broker === 'mosquitto' ? [] : [`faults of the broker, since ${withoutBroker(options)}`]
   const startedAt = Date.now()
   const world = await openWorld({ seed, devices, nodes, broker })
   try {
@@ -49,11 +61,13 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     )
     const wrong: string[] = []
     const over = new AbortController()
-    const sampling = sample(world, wrong, over.signal)
+    const snapshots = createSnapshots()
+    const sampling = sample(world, snapshots, wrong, over.signal)
     const schedule = drawSchedule({
       seed,
       count: options.faults,
       nodes,
+      ...(options.pace !== undefined && { pace: options.pace }),
       without: broker === 'embedded' ? brokerFaults : [],
     })
     const inflicting = inflictAll(world, schedule, tell)
@@ -61,28 +75,44 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     const faults = await inflicting
     await comesToRest(world, stories)
     over.abort()
-    const samples = await sampling
+    const looks = await sampling
+    await world.database.on(snapshots.lookAtAllEnds)
+    if (looks.snapshots === 0) wrong.push('the run: its rows were never looked at while it ran')
+    wrong.push(...snapshots.wrong)
     const judged = await judge(world, stories, faults)
     wrong.push(...judged.wrong, ...(await world.database.on(client => judgeRowsAtTheEnd(client, stories))))
     const counters = await world.endFleet()
     const stops = await stopNodes(world)
     wrong.push(...stops)
+    wrong.push(
+      ...judgeAmounts({
+        asked: options,
+        faults,
+        operations: judged.figures.operations ?? 0,
+        unclear: world.parties.flatMap(({ client }) => client.faults.slice(0, UNCLEAR_TOLD)),
+      }),
+    )
     const figures = {
       seed,
+      broker,
+      nodes,
+      faults: `${faults.filter(({ failure }) => failure === undefined).length} of ${schedule.length}`,
       seconds: Math.round((Date.now() - startedAt) / 1_000),
-      faults: faults.filter(({ failure }) => failure === undefined).length,
       jobs: stories.length,
       ...judged.figures,
-      samples,
+      ...looks,
+      endsMoved: snapshots.lateEnds(),
       statuses: countStatuses(world),
       devices: counters[0],
     }
-    for (const { client } of world.parties)
-      for (const fault of client.faults.slice(0, 5)) tell(`answered 500: ${fault}`)
-    return { wrong, figures, faults }
+    return { wrong, leftOut, figures, faults }
   } finally {
     await world.close()
   }
+}
+
+function withoutBroker(options: ChaosOptions): string {
+  return options.broker === 'embedded' ? 'nodes bring their own' : 'Mosquitto is not installed'
 }
 
 function countStatuses({ parties }: World): Record<number, number> {
@@ -161,22 +191,26 @@ async function playStories(
   return stories
 }
 
-/** Looks again and again for what must not be at any moment; a look that is not answered is no look. */
-async function sample(world: World, wrong: string[], over: AbortSignal): Promise<number> {
-  let samples = 0
-  while (!over.aborted) {
+/** Looks again and again for what must not be at any moment; a look that is not answered is no look. Answers how many there were. */
+async function sample(world: World, snapshots: Snapshots, wrong: string[], over: AbortSignal): Promise<Looks> {
+  const looks = { snapshots: 0, verified: 0 }
+  for (let turn = 0; !over.aborted; turn += 1) {
     await sleep(SAMPLE_EVERY_MS, undefined, { signal: over }).catch(() => {})
     if (over.aborted) break
-    const found = await world.database.on(judgeRowsNow).catch(() => null)
-    const { status, body } = await world.parties[0].client.once<VerifyView>(
-      'GET',
-      '/north/v80/operation/verify?size=20',
+    const looked = await world.database.on(snapshots.look).then(
+      () => true,
+      () => false,
     )
-    if (found) wrong.push(...found)
-    if (status === 200) for (const each of body.differences) wrong.push(`2: while it ran: ${JSON.stringify(each)}`)
-    samples += Number(found !== null) + Number(status === 200)
+    looks.snapshots += Number(looked)
+    if (turn % VERIFY_EVERY !== 0) continue
+    for (const { client } of world.parties) {
+      const { status, body } = await client.once<VerifyView>('GET', '/north/v80/operation/verify?size=20')
+      if (status !== 200) continue
+      looks.verified += 1
+      for (const each of body.differences) wrong.push(`2: verify, while it ran: ${JSON.stringify(each)}`)
+    }
   }
-  return samples
+  return looks
 }
 
 /** Waits for late answers, and for callbacks, which are asked for at once instead of after their pauses. */

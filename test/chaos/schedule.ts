@@ -42,6 +42,8 @@ export interface ScheduleOptions {
   readonly nodes: number
   /** faults that cannot be carried out here */
   readonly without?: readonly FaultName[]
+  /** the share of the usual pauses that is kept; all of them unless told */
+  readonly pace?: number
 }
 
 /** Shares of the pauses between faults: most are short, some give the system time to come to rest. */
@@ -49,7 +51,7 @@ const PAUSES_MS = [500, 1_500, 2_500, 4_000, 9_000]
 const ON_TOP = 0.2
 
 /** Draws a schedule: first every fault once in a drawn order, then by weight. */
-export function drawSchedule({ seed, count, nodes, without = [] }: ScheduleOptions): PlannedFault[] {
+export function drawSchedule({ seed, count, nodes, without = [], pace = 1 }: ScheduleOptions): PlannedFault[] {
   const random = randomOf(seed, 'schedule')
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!
   const names = (Object.keys(FAULTS) as FaultName[]).filter(name => !without.includes(name))
@@ -60,7 +62,7 @@ export function drawSchedule({ seed, count, nodes, without = [] }: ScheduleOptio
     const [least, most] = FAULTS[fault].forMs
     return {
       fault,
-      afterMs: pick(PAUSES_MS),
+      afterMs: Math.round(pace * pick(PAUSES_MS)),
       forMs: Math.round(least + (most - least) * random()),
       node: Math.floor(random() * nodes),
       onTop: index > 0 && random() < ON_TOP,

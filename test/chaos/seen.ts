@@ -12,6 +12,8 @@ export interface Seen {
   readonly doneFor: number[]
   /** when final answers were taken, over a way on which that is said after the commit */
   readonly takenAt: number[]
+  /** when parts were taken, in the same way */
+  readonly partsAt: number[]
   /** when a final answer was first sent, whatever became of it */
   finalSentAt: number
 }
@@ -34,6 +36,7 @@ export function readEvents({ events }: World): Map<string, Seen> {
       launches: new Map(),
       doneFor: [],
       takenAt: [],
+      partsAt: [],
       finalSentAt: Number.POSITIVE_INFINITY,
     }
     seen.set(operation, of)
@@ -42,6 +45,7 @@ export function readEvents({ events }: World): Map<string, Seen> {
       of.launches.set(launchedAt, [...(of.launches.get(launchedAt) ?? []), at])
     }
     if (what === 'executed') of.doneFor.push(launchedAt)
+    if (what === 'answered' && kind === 'part' && delivery === 'delivered') of.partsAt.push(at)
     if (what !== 'answered' || kind !== 'final') continue
     of.finalSentAt = Math.min(of.finalSentAt, at - tookMs)
     if (delivery === 'delivered') of.takenAt.push(at)

@@ -8,7 +8,17 @@ import { randomOf } from '../../src/simulator/random.ts'
 import type { StubbornAnswer } from './client.ts'
 import type { Party, World } from './world.ts'
 
-export const STORY_KINDS = ['plain', 'listed', 'paused', 'cancelled', 'stopped', 'later', 'closed'] as const
+export const STORY_KINDS = [
+  'plain',
+  'listed',
+  'paused',
+  'cancelled',
+  'stopped',
+  'later',
+  'closed',
+  'opening',
+  'closing',
+] as const
 export type StoryKind = (typeof STORY_KINDS)[number]
 
 /** Instants between which nothing of a job may be launched; `to` null is for ever. */
@@ -30,6 +40,8 @@ export interface Story {
   /** as read when it had ended */
   readonly end: JobView
 }
+
+const CANCELLED_KINDS: ReadonlySet<StoryKind> = new Set(['closed', 'cancelled', 'closing'])
 
 export interface Planned {
   readonly kind: StoryKind
@@ -56,6 +68,11 @@ const LOOK_EVERY_MS = 500
 const ENDED_WITHIN_MS = 400_000
 const STOP_AFTER_MS = 12_000
 const START_AFTER_MS = 4_000
+/** When a window opens or closes in the middle of a job. */
+const WINDOW_AFTER_MS = 6_000
+const HOUR_MS = 3_600_000
+/** Clocks of nodes agree to within what a measurement over a busy connection can err. */
+const CLOCKS_MS = 500
 export const TIMES = { ackTimeout: 7_000, timeout: 9_000, retriesDelay: 500 }
 
 /** The nth job of a run. The first of each kind come early, so that a short run has them all. */
@@ -80,10 +97,12 @@ export async function playStory(world: World, planned: Planned, over: AbortSigna
   const { client } = party
   const devices = (planned.kind === 'listed' ? party.devices.slice(0, LISTED) : party.devices).map(({ id }) => id)
   const closed: Closed[] = []
+  // Windows are written in whole seconds.
+  const turnsAt = Math.ceil((Date.now() + WINDOW_AFTER_MS) / 1_000) * 1_000
   const created = await client.call<JobView>(
     'POST',
     '/north/v80/operation/jobs',
-    { job: { request: requestOf(world, planned) } },
+    { job: { request: requestOf(world, planned, turnsAt) } },
     {
       'idempotency-key': planned.key,
     },
@@ -117,15 +136,26 @@ export async function playStory(world: World, planned: Planned, over: AbortSigna
     case 'closed':
       closed.push({ why: 'outside its window', from: 0, to: null })
       await sleep(planned.forMs * 2, undefined, { signal: over })
+      break
+    case 'opening':
+      closed.push({ why: 'before its window', from: 0, to: turnsAt - CLOCKS_MS })
+      break
+    case 'closing':
+      closed.push({ why: 'after its window', from: turnsAt + CLOCKS_MS, to: null })
+      // Long enough for what is sent after it to be told from what was in hand.
+      await sleep(Math.max(0, turnsAt - Date.now()) + planned.forMs * 2, undefined, { signal: over })
   }
-  if (planned.kind === 'closed' || planned.kind === 'cancelled') {
+  if (CANCELLED_KINDS.has(planned.kind)) {
     await sleep(planned.afterMs, undefined, { signal: over })
     const cancelled = await client.call<JobView>('DELETE', path)
     if (!isOver(cancelled)) must(cancelled, 200, planned)
     closed.push({ why: 'cancelled', from: cancelled.answeredAt, to: null })
   }
   const { kind, retries } = planned
-  return { kind, party, id, devices, retries, closed, end: await followToEnd(party, path, over) }
+  const end = await followToEnd(party, path, over)
+  const startedAt = Date.parse(end.report.execution.startedDate)
+  if (kind === 'stopped' && startedAt > 0) closed.push({ why: 'stopped', from: startedAt + STOP_AFTER_MS, to: null })
+  return { kind, party, id, devices, retries, closed, end }
 }
 
 function must({ status, body }: StubbornAnswer<unknown>, expected: number, planned: Planned): void {
@@ -151,7 +181,7 @@ async function followToEnd({ client }: Party, path: string, over: AbortSignal): 
   }
 }
 
-function requestOf(world: World, { kind, party, name, retries }: Planned): Record<string, unknown> {
+function requestOf(world: World, { kind, party, name, retries }: Planned, turnsAt: number): Record<string, unknown> {
   const tag = party === 0 ? 'sim' : 'other'
   return {
     name,
@@ -160,15 +190,26 @@ function requestOf(world: World, { kind, party, name, retries }: Planned): Recor
     target: kind === 'listed' ? { append: { entities: [] } } : { append: { tags: [tag] } },
     callback: world.receiver.url,
     operationParameters: { ...TIMES, retries },
-    schedule: scheduleOf(kind),
+    schedule: scheduleOf(kind, turnsAt),
   }
 }
 
-function scheduleOf(kind: StoryKind): Record<string, unknown> {
+function scheduleOf(kind: StoryKind, turnsAt: number): Record<string, unknown> {
   // Spread over some ten seconds, so that a pause finds what has not been launched.
   if (kind === 'paused') return { stop: { delayed: 120_000 }, scattering: { maxSpread: 10 } }
   if (kind === 'stopped') return { stop: { delayed: STOP_AFTER_MS } }
   if (kind === 'later') return { start: { delayed: START_AFTER_MS } }
+  const time = (at: number) => `${new Date(at).toISOString().slice(11, 19)}Z`
+  const between = (start: number, stop: number) => ({ weekly: [{ daily: { start: time(start), stop: time(stop) } }] })
+  if (kind === 'opening') return { window: between(turnsAt, turnsAt + HOUR_MS) }
+  // It would open again tomorrow: spread over some half a minute, most is not launched when it closes.
+  if (kind === 'closing') {
+    return {
+      window: between(turnsAt - HOUR_MS, turnsAt),
+      stop: { delayed: 24 * HOUR_MS },
+      scattering: { maxSpread: 1 },
+    }
+  }
   if (kind !== 'closed') return {}
   const hour = (ahead: number) => `${String((new Date().getUTCHours() + ahead) % 24).padStart(2, '0')}:00:00Z`
   return { window: { weekly: [{ daily: { start: hour(3), stop: hour(5) } }] } }

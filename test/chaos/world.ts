@@ -31,6 +31,8 @@ export interface WorldOptions {
   readonly fleet?: Partial<FleetRequest>
   /** a folder for the database alone; beside everything else unless told */
   readonly disk?: string
+  /** where the clock of the database, which is that of the nodes, stands at first; at the present unless told */
+  readonly clockAt?: Date
   readonly variables?: Readonly<Record<string, string>>
 }
 
@@ -53,7 +55,7 @@ export interface World {
     readonly http: Balancer
     readonly mqtt: Balancer
     readonly link: Balancer | null
-    readonly devices: Balancer
+    readonly devices: readonly Balancer[]
   }
   /** everything told by the devices, in the order in which it was told */
   readonly events: ToldEvent[]
@@ -62,7 +64,8 @@ export interface World {
   reachedLateMs(fromMs: number, toMs: number): number
   /** when something was last told, on this process's clock */
   lastEventAt(): number
-  fleetSignal(signal: NodeJS.Signals): void
+  /** whether the fleet is there to get it */
+  fleetSignal(signal: NodeJS.Signals): boolean
   /** Ends the fleet and answers what it counted. */
   endFleet(): Promise<FleetCounters[]>
   close(): Promise<void>
@@ -113,13 +116,13 @@ export async function openWorld(options: WorldOptions): Promise<World> {
 }
 
 async function build(
-  { seed, nodes: count, devices, broker: kind, fleet: behaviour, disk, variables = {} }: WorldOptions,
+  { seed, nodes: count, devices, broker: kind, fleet: behaviour, disk, clockAt, variables = {} }: WorldOptions,
   atClose: (stop: () => Promise<void> | void) => void,
 ): Promise<Omit<World, 'close'>> {
   const folder = await mkdtemp(path.join(tmpdir(), 'drover-chaos-'))
   await chmod(folder, 0o711)
   if (!process.env.DROVER_TEST_KEEP) atClose(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }))
-  const database = await startChaosDatabase(disk ?? folder)
+  const database = await startChaosDatabase(disk ?? folder, clockAt)
   atClose(() => database.stop())
   const over = new AbortController()
   const lag = collectLag()
@@ -201,13 +204,13 @@ async function build(
     broker,
     receiver,
     parties: [first!, second!],
-    relays: { http, mqtt, link, devices: relayToDevices[0]! },
+    relays: { http, mqtt, link, devices: relayToDevices },
     events: fleet.events,
     lag,
     reachedLateMs: (fromMs, toMs) =>
       Math.max(...relayToDevices.map(each => each.slowestJoinMs(fromMs, toMs))) + fleet.lag.between(fromMs, toMs),
     lastEventAt: fleet.lastEventAt,
-    fleetSignal: signal => void fleet.process.kill(signal),
+    fleetSignal: signal => fleet.process.kill(signal),
     endFleet: fleet.end,
   }
 }

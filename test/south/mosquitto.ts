@@ -21,8 +21,8 @@ if (mosquittoProgram === undefined) {
 export interface Mosquitto {
   readonly url: string
   start(): Promise<void>
-  /** `SIGKILL` leaves it no time to write anything */
-  kill(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
+  /** `SIGKILL` leaves it no time to write anything. Answers whether it ran. */
+  kill(signal: 'SIGTERM' | 'SIGKILL'): Promise<boolean>
   /** stops it and removes its files */
   remove(): Promise<void>
 }
@@ -52,11 +52,12 @@ export async function createMosquitto(program: string, rules = openToAll): Promi
   )
   let running: ChildProcess | undefined
 
-  async function kill(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-    if (running === undefined) return
+  async function kill(signal: 'SIGTERM' | 'SIGKILL'): Promise<boolean> {
+    if (running === undefined) return false
     const ended = once(running, 'exit')
     running.kill(signal)
     await ended
+    return true
   }
 
   return {
