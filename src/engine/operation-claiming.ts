@@ -153,6 +153,7 @@ interface LaneWish extends Wish {
   readonly inOrderFrom: number
 }
 
+/** The jobs whose gates are open and that have reached places of which more may be claimed, and how all of them launch. */
 function judge(jobs: readonly LaunchingJob[], now: Date, most: TurnAt['most']) {
   const at = now.getTime()
   const launchings = new Map(jobs.map(job => [job.job, launchingOf(job)]))

@@ -88,7 +88,7 @@ export function createOperationDispatch(
   }
 
   /** Claims of each partition in which something of a share lies, another one first every time. */
-  async function claimOne(partitions: readonly number[], at: TurnAt, signal: AbortSignal): Promise<Turn> {
+  async function claimByPartition(partitions: readonly number[], at: TurnAt, signal: AbortSignal): Promise<Turn> {
     const look = (tx: Transaction) => lookAround(tx, partitions, at)
     const { shares, partitionsOf, ...page } = await database.transaction(look, { byKey: true, snapshot: true })
     const claimedOf = new Map<bigint, number>()
@@ -123,7 +123,7 @@ export function createOperationDispatch(
     const most = (job: bigint) => limits.most(job, hasRoom, now.getTime())
     const at = { turn: turns, askedAt: now, slots, round, lows, most }
     const turn: Turn = partitions
-      ? await claimOne(partitions, at, signal)
+      ? await claimByPartition(partitions, at, signal)
       : await claim(ALL_PARTITIONS, now, tx => claimOfAll(tx, parts, at))
     limits.note(turn.claimedOf, turn.held, now.getTime())
     if (turn.claimedOf.size === 0) forgetLows()
