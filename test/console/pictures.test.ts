@@ -62,11 +62,11 @@ describe.skipIf(!hasBrowser || !IMAGES)('the pictures of the documents', () => {
       await createJob(house.client, {
         ...updateRequest('meter', { userNotes: 'Gateway 2.0 for all meters' }),
         target: { append: { tags: ['meter'] } },
-        schedule: { stop: { delayed: 720_000 }, scattering: { maxSpread: 50 } },
+        schedule: { stop: { delayed: 400_000 }, scattering: { maxSpread: 50 } },
         operationParameters: { timeout: 60_000 },
       })
     ).id
-    while ((await readJob(house.client, campaign)).report.summary.inProgress.scheduled > DEVICES * 0.4) {
+    while ((await readJob(house.client, campaign)).report.summary.finished.total < DEVICES * 0.55) {
       await new Promise(resolve => setTimeout(resolve, 1_000))
     }
   }, 500_000)
