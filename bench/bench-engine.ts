@@ -4,11 +4,13 @@
  */
 import { pino } from 'pino'
 import type { Caller } from '../src/domain/caller.ts'
+import { COUNTERS, type Counters, noCounters } from '../src/domain/counters.ts'
 import { numberSource, partitionOf } from '../src/domain/identity.ts'
 import { createClock } from '../src/engine/clock.ts'
 import type { Connector, OperationRequest, SendReport } from '../src/engine/connector.ts'
 import { createEngine, type Engine } from '../src/engine/engine.ts'
 import { createJobs } from '../src/engine/jobs.ts'
+import { exactCounters, recountJobs } from '../src/store/counters.ts'
 import type { Database } from '../src/store/database.ts'
 import { sql } from '../src/store/statement.ts'
 
@@ -131,6 +133,20 @@ export async function provisionBench(database: Database, operations: number): Pr
     select i.partition, i.entity, ${organization}, i.identifier, 'entity.device', '{}', '{bench}', 'http', 'http://127.0.0.1:9/', now(), now()
       from unnest(${names.map(name => partitionOf(organization, name))}::smallint[], ${names.map(() => nextNumber())}::bigint[],
                   ${names}::text[]) as i(partition, entity, identifier)`)
-  await database.executeSql('analyze entity')
   return organization
+}
+
+/** Fails unless all operations of a job have ended well, and its counters say what a recount of its rows says. */
+export async function assertExact(database: Database, job: bigint, operations: number): Promise<void> {
+  const [counters] = await database.query<Counters>(
+    sql`select counters.* from (values (${job}::bigint)) as j(job) cross join ${exactCounters}`,
+  )
+  const rows = (await recountJobs(database, [job])).get(job)!
+  const wanted: Counters = { ...noCounters(), successful: operations }
+  for (const name of COUNTERS) {
+    if (counters![name] === wanted[name] && rows[name] === wanted[name]) continue
+    throw new Error(
+      `${name}: the counters say ${counters![name]}, the rows ${rows[name]}, the job should ${wanted[name]}`,
+    )
+  }
 }

@@ -8,8 +8,10 @@ import { sql } from '../src/store/statement.ts'
 import type { BenchPostgres } from './postgres.ts'
 import { databaseSeconds } from './processes.ts'
 
-const BATCH = 500
-const CONNECTIONS = 3
+/** Operations in one statement. */
+export const BATCH = 500
+/** As many as the engine has lanes. */
+export const CONNECTIONS = 3
 const JOB = 1
 
 const keys = 'unnest($1::smallint[], $2::bigint[]) as k(partition, entity)'
