@@ -1,7 +1,9 @@
 /** What is set in the third step of a launch, what the plan says of it, and the job that comes of it; and how jobs and devices are found. */
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { PlanView } from '../../src/contract/client/client.ts'
 import { createJob, readJob } from '../service/jobs.ts'
 import { type Console, hasBrowser, openConsole } from './browser.ts'
+import { filledAt } from './chart-pixels.ts'
 
 describe.skipIf(!hasBrowser)('launching, and finding', () => {
   let at: Console
@@ -40,10 +42,21 @@ describe.skipIf(!hasBrowser)('launching, and finding', () => {
     // The curve follows what is set, before the plan is asked for.
     await page.getByRole('img', { name: /^Launches per hour, 2 hours/ }).waitFor()
 
+    const planned = page.waitForResponse(response => response.url().endsWith('/operation/jobs/plan'))
     await page.getByRole('button', { name: 'Plan' }).click()
     const launches = page.getByRole('region', { name: 'Launches' })
     await launches.getByText(/per second over/).waitFor()
-    await launches.getByRole('img', { name: /^Launches per hour/ }).waitFor()
+    const curve = launches.getByRole('img', { name: /^Launches per hour/ })
+    await curve.locator('.u-over').waitFor()
+    // Each hour is drawn from its beginning to its end: the first and the last, with launches, and the second, which has none.
+    const { launch }: PlanView = await (await planned).json()
+    const [first, last] = [launch.perHour.at(0), launch.perHour.at(-1)].map(hour => Date.parse(hour!.date)) as [
+      number,
+      number,
+    ]
+    const hours = (last - first) / 3_600_000 + 1
+    const middles = [0, 1, hours - 1].map(hour => (hour + 0.5) / hours)
+    await expect.poll(() => filledAt(curve, middles), { timeout: 45_000 }).toEqual([true, false, true])
     const risk = page.getByRole('region', { name: 'Devices and risk' })
     await risk.getByText('are launched so late that the stop may cancel them').waitFor()
 

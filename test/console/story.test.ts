@@ -5,6 +5,7 @@ import { bringUpFleet } from '../service/fleet.ts'
 import { ADMIN } from '../service/house.ts'
 import { createJob, readJob } from '../service/jobs.ts'
 import { type Console, confirm, hasBrowser, openConsole } from './browser.ts'
+import { filledAt } from './chart-pixels.ts'
 
 describe.skipIf(!hasBrowser)('the console', () => {
   let at: Console
@@ -181,6 +182,42 @@ describe.skipIf(!hasBrowser)('the console', () => {
     await expect.poll(async () => Number(await failing.locator('.tile-value').textContent())).toBeGreaterThan(0)
   })
 
+  test('the overview shows how fast operations ended before it was opened, and calls itself live only once it is', async () => {
+    const { id } = await createJob(at.house.client, { name: 'REFRESH_INFO', target: { append: { tags: ['lamp'] } } })
+    await expect
+      .poll(async () => (await readJob(at.house.client, id)).report.summary.status, { timeout: 45_000 })
+      .toMatch(/^FINISHED/)
+    const page = await at.visit('/')
+    await page.route('**/operation/events*', () => {})
+    await page.reload()
+    await page
+      .getByText(/^As of/)
+      .first()
+      .waitFor()
+    expect(await page.getByText(/^Live, as of/).count()).toBe(0)
+    await page.unrouteAll()
+    await page.reload()
+    await page
+      .getByText(/^Live, as of/)
+      .first()
+      .waitFor()
+    const curve = page.getByRole('img', { name: /^Operations ended per second over the last ten minutes/ })
+    await expect
+      .poll(
+        async () =>
+          (
+            await filledAt(
+              curve,
+              Array.from({ length: 400 }, (_, k) => k / 400),
+            )
+          ).some(Boolean),
+        {
+          timeout: 45_000,
+        },
+      )
+      .toBe(true)
+  })
+
   test('when the connection breaks the figures say how old they are, and catch up once it is back', async () => {
     const { id } = await createJob(at.house.client, {
       name: 'REFRESH_INFO',
@@ -222,7 +259,8 @@ describe.skipIf(!hasBrowser)('the console', () => {
     expect(await focused(page)).toBe('Skip to content')
     await page.getByRole('textbox', { name: 'Find' }).focus()
     await page.keyboard.type(id)
-    await page.getByRole('region', { name: 'Jobs' }).locator(`a[href$="${id}"]`).waitFor()
+    const found = page.getByRole('region', { name: 'Jobs' }).locator('tbody a')
+    await expect.poll(async () => (await found.allTextContents()).length).toBe(1)
     await tabTo(page, `REFRESH_INFO ${id}`)
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Activate' }).waitFor()

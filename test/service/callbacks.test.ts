@@ -388,14 +388,17 @@ describe('a job that', () => {
     const receiver = await createCallbackReceiver()
     const { id } = await make(on([await saying()], { callback: receiver.url }))
     await receiver.hears(2)
-    const { body } = await house.call<{ deliveries: { id: string; event: string }[] }>(
-      'GET',
-      `/north/v80/deliveries?job=${id}`,
-    )
-    const finished = body.deliveries.find(({ event }) => event === 'jobFinished')!
-    await expect
-      .poll(async () => (await house.call('POST', `/north/v80/deliveries/${finished.id}/repeat`)).status)
-      .toBe(200)
+    const finished = async () => {
+      const { body } = await house.call<{ deliveries: { id: string; event: string; state: string }[] }>(
+        'GET',
+        `/north/v80/deliveries?job=${id}`,
+      )
+      return body.deliveries.find(({ event }) => event === 'jobFinished')
+    }
+    // Heard is not yet written down; while it is open, a repeat is the attempt that is under way.
+    await expect.poll(async () => (await finished())?.state, { timeout: 45_000 }).toBe('DELIVERED')
+    const again = await house.call('POST', `/north/v80/deliveries/${(await finished())!.id}/repeat`)
+    expect(again.status).toBe(200)
     const heard = await receiver.hears(3)
     expect(heard[2]!.body).toBe(heard[1]!.body)
     expect(heard[2]!.headers['webhook-id']).toBe(heard[1]!.headers['webhook-id'])

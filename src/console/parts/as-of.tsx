@@ -37,7 +37,7 @@ export function AsOf({
         </>
       ) : (
         <>
-          {live ? 'Live, as of ' : 'As of '}
+          {live && stream === 'live' ? 'Live, as of ' : 'As of '}
           <Instant at={dataUpdatedAt} />
         </>
       )}

@@ -25,6 +25,7 @@ interface Props {
   readonly marks?: readonly { readonly at: number; readonly words: string }[]
   /** how a value is told */
   readonly told?: (value: number) => string
+  /** each value holds from its instant to the next one */
   readonly stepped?: boolean
 }
 
@@ -92,7 +93,7 @@ function Plot({ at, lines, height = HEIGHT_PX, marks = [], told = count, stepped
             points: { show: false },
             ...(dashed && { dash: [5, 4] }),
             ...(filled && { fill: `${colour(`--tone-${tone}`)}2b` }),
-            ...(stepped && uPlot.paths.stepped && { paths: uPlot.paths.stepped({ align: -1 }) }),
+            ...(stepped && uPlot.paths.stepped && { paths: uPlot.paths.stepped({ align: 1 }) }),
           })),
         ],
         plugins: [tooltip(lines, told), marking(marked, quiet, font)],

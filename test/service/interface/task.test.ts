@@ -41,7 +41,7 @@ test('`name` and `description` are free text.', async () => {
 })
 
 test('`active` false launches no job.', async () => {
-  const { id, state } = await makeTask(request, { schedule: {}, active: false })
+  const { id, state } = await makeTask(request, { schedule: { start: { date: FAR } }, active: false })
   expect(state).toBe('INACTIVE')
   expect((await jobsOf(id)).map(({ report }) => report.summary.status)).toEqual(['IDLE'])
 })

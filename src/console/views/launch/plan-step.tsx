@@ -96,6 +96,9 @@ export function Curve({ plan: { launch, scattering, target } }: { readonly plan:
             stepped
           />
           <ChartKey lines={[{ label: 'Launches in each hour', tone: 'running' }]} />
+          {launch.launchesLater > 0 && (
+            <p className="quiet small">{count(launch.launchesLater)} launched later than is drawn here.</p>
+          )}
         </Suspense>
       )}
       {launch.windows.length > 0 && (
