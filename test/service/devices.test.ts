@@ -1,5 +1,6 @@
 /** What devices and the service owe each other beside the flows themselves: which way, what travels, who may speak, what is kept. */
 import { describe, expect, test } from 'vitest'
+import type { PlanView } from '../../src/contract/client/client.ts'
 import { httpDevice, type Received, responseTo } from '../connectors/http-devices.ts'
 import { notes } from '../south/parts.ts'
 import { DEVICES, isFinal, openHouse, response } from './house.ts'
@@ -338,6 +339,24 @@ describe('what a device collects', () => {
     expect(await search({ eq: { 'subscription.collected.cellInfo': 'cell-9' } })).toBe(1)
     await client.publishAsync('odm/iot/modem', JSON.stringify(cell('cell-10')), { qos: 1 })
     expect(await search({ eq: { 'subscription.collected.cellInfo': 'cell-10' } })).toBe(1)
+    const other = await house.provision('router')
+    expect((await house.south('router', other, 'collect/iot', cell('cell-9'))).status).toBe(201)
+    const { body } = await house.call<PlanView>('POST', '/north/v80/operation/jobs/plan', {
+      job: {
+        request: {
+          name: 'REFRESH_INFO',
+          parameters: {},
+          active: true,
+          target: { append: { entities: ['modem', 'router'] } },
+          schedule: {
+            stop: { delayed: 3_600_000 },
+            scattering: { maxSpread: 50, strategy: { field: 'subscription.collected.cellInfo', factor: 0 } },
+          },
+          operationParameters: { timeout: 60_000 },
+        },
+      },
+    })
+    expect(body.scattering.groups!.map(({ value }) => value).toSorted()).toEqual(['cell-10', 'cell-9'])
   })
 
   test('groups a summary', async () => {

@@ -77,6 +77,10 @@ test('A result of `retryResultList` is tried again.', async () => {
   await house.provision('fickle', { 'provision.device.operation.url': url })
   const read = await ended('fickle', { retries: 3, retryResultList: ['ERROR_PROCESSING'] })
   expect(read).toMatchObject({ result: 'SUCCESSFUL', attempts: { total: 4, current: 2 } })
+  // What the earlier attempt saw stays readable.
+  expect(read.attempts.history).toEqual([
+    expect.objectContaining({ attempt: 1, result: 'ERROR_PROCESSING', steps: expect.any(Array) }),
+  ])
 })
 
 test('`ERROR_TIMEOUT` causes a retry whether it is in `retryResultList` or not.', async () => {
