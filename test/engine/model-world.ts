@@ -30,6 +30,9 @@ import { createModelTasks } from './model-tasks.ts'
 import type { DeathPoint } from './mortal-database.ts'
 import { jobRequest } from './workbench.ts'
 
+/** As soon as this looks for work who could not claim when it last looked, ms. */
+const LOOKS_AGAIN_MS = 20
+
 /** What a world begins with. */
 export interface Setting {
   readonly fleet: Fleet
@@ -145,12 +148,19 @@ export async function createWorld(database: Database, { fleet, beginsAt, claimsB
     return next
   }
 
-  /** Has everything done that is due by now, whoever dies over it, and holds the world to what must be so then. */
-  async function hold(): Promise<void> {
+  async function settleWhole(): Promise<void> {
     for (let deaths = -1; deaths !== processes.deaths(); ) {
       deaths = processes.deaths()
       await settle()
     }
+  }
+
+  /** Has everything done that is due by now, whoever dies over it, and holds the world to what must be so then. */
+  async function hold(): Promise<void> {
+    await settleWhole()
+    // Who claimed nothing, since it had been silent for long when it looked, looks again once it has been heard of.
+    await clock.advanceTo(new Date(clock.now().getTime() + LOOKS_AGAIN_MS))
+    await settleWhole()
     taken.push(...devices.takeExchanged())
     await jobs.look()
     await gates.holdSchedules()

@@ -50,6 +50,8 @@ test.concurrent.each(lanes)(
     timeout: limitMs + 180_000,
   },
   async lane => {
+    // Said beforehand, too: a run that is ended from outside says nothing in the end.
+    process.stdout.write(`model: seed ${seed + lane} begins\n`)
     const until = performance.now() + limitMs
     let runs = 0
     let stepsDone = 0
