@@ -4,7 +4,7 @@
  */
 import { missed, nextOccurrence } from '../domain/recurrence.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import { lockJobs, type StoredJob } from '../store/jobs.ts'
+import { lockJobs, readStoredJob, type StoredJob } from '../store/jobs.ts'
 import {
   dueTasks,
   lockTasks,
@@ -60,9 +60,16 @@ export function createTaskKeeping({
   }
 
   async function followWaiting(tx: Transaction, task: TaskRow, now: Date): Promise<boolean> {
-    const [job] = await lockJobs(tx, [task.waitingJob!])
     const occurrence = task.waitingAt!.getTime()
     const schedule = taskScheduleOf(task)
+    const due = missed(schedule, occurrence, now.getTime())
+    const isInHand = due.run || task.waitingAt! >= livedSince(now)
+    const stays = (job: StoredJob | undefined) =>
+      job?.status === 'SCHEDULED' ? isInHand : job?.status === 'IDLE' && occurrence > now.getTime()
+    // Looked at before it is held: at this very instant it is resolved and started, by who leaves to others what they hold.
+    if (stays(await readStoredJob(tx, task.waitingJob!))) return false
+    const [job] = await lockJobs(tx, [task.waitingJob!])
+    if (stays(job)) return false
     if (!job || (job.status !== 'SCHEDULED' && job.status !== 'IDLE')) {
       task.executions += 1
       const next = nextOccurrence(schedule, occurrence, false)
@@ -72,10 +79,6 @@ export function createTaskKeeping({
       await placeWaitingJob(tx, task, late?.skipped ? late.nextAt : next, nextNumber(), now)
       return true
     }
-    if (occurrence > now.getTime()) return false
-    const due = missed(schedule, occurrence, now.getTime())
-    const isInHand = due.run || task.waitingAt! >= livedSince(now)
-    if (job.status === 'SCHEDULED' && isInHand) return false
     // It was held back, or missed in an outage for longer than a period: the occurrence passes, the job keeps its id for the next one.
     await removeWaitingJob(tx, job.job)
     task.skipped += Math.max(1, due.skipped)

@@ -412,3 +412,16 @@ describe('cancelling a task', () => {
     expect(await s.task()).toMatchObject({ executions: 1, waitingAt: new Date(at(2 * MINUTE)) })
   })
 })
+
+test('at its instant the job of a task is left to those who resolve and start it: they would leave it where it is held', async () => {
+  await using s = await stand()
+  await s.create({ start: { date: at(MINUTE) }, repeating: { period: { each: 1, unit: 'HOURS' } } })
+  const waiting = (await s.task()).waitingJob!
+  const keeper = s.bench.engine.loops.get('task-keeper')!
+  const due = new Date(EPOCH.getTime() + MINUTE)
+  await s.database.transaction(async tx => {
+    await tx.query(sql`select from job where job = ${waiting} for update`)
+    await keeper.runOnce(due)
+  })
+  expect((await s.task()).waitingJob).toBe(waiting)
+})
