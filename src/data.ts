@@ -1,7 +1,7 @@
 /**
- * The process of `drover backup`, `restore` and `prune`: works on the database itself, as an operator may, with or without a service
- * running on it. It finds the database by the configuration of the service and starts the embedded one where nobody else runs it. What is
- * to be done comes as a word and one JSON object, which the command line has read and judged.
+ * The process of `drover backup`, `restore` and `prune`: has the work done on the database itself, as an operator may, with or without a
+ * service running on it, and tells people or programs how it goes. What is to be done comes as a word and one JSON object, which the
+ * command line has read and judged; how it is done is the affair of store and engine.
  */
 import { stat } from 'node:fs/promises'
 import type { Logger } from 'pino'
@@ -11,13 +11,12 @@ import { createOutput, type Output, type Progress } from './cli/frame/output.ts'
 import { processSurroundings } from './cli/frame/surroundings.ts'
 import { type Config, readConfig } from './config/config.ts'
 import { monthOf } from './domain/months.ts'
-import { findOutdated, letGoBefore } from './engine/retention.ts'
+import { findOutdated, prune } from './engine/retention.ts'
 import { operatorFailure } from './operator-failure.ts'
 import { writeBackup } from './store/backup.ts'
 import { readBackupFile, writeBackupFile } from './store/backup-file.ts'
-import { holdDataFolder } from './store/data-folder.ts'
 import { openDatabase } from './store/database.ts'
-import { runningEmbeddedUrl, startEmbeddedPostgres } from './store/embedded-postgres.ts'
+import { onDatabaseAtHand } from './store/database-at-hand.ts'
 import { requireOwnSchema } from './store/migrate.ts'
 import { restoreBackup } from './store/restore.ts'
 import { Unfit } from './store/unfit.ts'
@@ -32,29 +31,6 @@ interface Work {
 }
 
 const MEGABYTE = 1_000_000
-const JOBS_PER_CHUNK = 1_000
-/** A month whose lock cannot be had, as while a backup is taken, is left to the next time. */
-const TURNS_IN_VAIN_MAX = 20
-
-/** Gives work the address of the database: a restore may make the embedded one, the others need it to be there. */
-async function onDatabase<T>({ config, log }: Work, mayMake: boolean, work: (url: string) => Promise<T>): Promise<T> {
-  if (config.databaseUrl !== null) return await work(config.databaseUrl)
-  if (!mayMake) {
-    const running = await runningEmbeddedUrl(config.dataDir, log)
-    if (running !== null) return await work(running)
-  }
-  const folder = await holdDataFolder(config.dataDir)
-  try {
-    const embedded = await startEmbeddedPostgres({ dataDir: folder.path, log })
-    try {
-      return await work(embedded.url)
-    } finally {
-      await embedded.stop()
-    }
-  } finally {
-    folder.release()
-  }
-}
 
 /** Shows how far something has come, and ends the bar with it. */
 async function withBar<T>({ out }: Work, what: string, work: (progress: Progress) => Promise<T>): Promise<T> {
@@ -78,7 +54,7 @@ interface OfFile {
 }
 
 async function backup(work: Work, { file }: OfFile): Promise<void> {
-  const figures = await onDatabase(work, false, url =>
+  const figures = await onDatabaseAtHand({ ...work.config, log: work.log, mayMake: false }, url =>
     withBar(work, 'Backing up', progress =>
       writeBackupFile(file, write =>
         writeBackup({ url, write, now: new Date(), onProgress: inMegabytes(progress), signal: work.ending }),
@@ -98,7 +74,7 @@ async function restore(work: Work, { file }: OfFile): Promise<void> {
   const { size } = await stat(file).catch(() => {
     throw new Unfit('file', `${file} is not there`)
   })
-  const figures = await onDatabase(work, true, url =>
+  const figures = await onDatabaseAtHand({ ...work.config, log: work.log, mayMake: true }, url =>
     withBar(work, 'Restoring', progress => {
       // Read twice: once to see that it is whole, once to restore it.
       let read = 0
@@ -129,36 +105,26 @@ interface Pruning {
   readonly dryRun: boolean
 }
 
-async function prune(
+async function letGo(
   work: Work,
   { months = work.config.retentionMonths ?? undefined, dryRun }: Pruning,
 ): Promise<void> {
+  const { log } = work
   if (months === undefined)
     throw new CommandFailed('usage', 'How much is to be kept? Say --months, or set DROVER_RETENTION_MONTHS')
   const before = monthOf(new Date(), -months)
-  const { kept, told, isLeft } = await onDatabase(work, false, async url => {
+  const { kept, isLeft, ...told } = await onDatabaseAtHand({ ...work.config, log, mayMake: false }, async url => {
     await requireOwnSchema(url)
-    const database = openDatabase({ url, log: work.log, max: 4, applicationName: 'drover prune' })
+    const database = openDatabase({ url, log, max: 4, applicationName: 'drover prune' })
     try {
-      const { kept, ...found } = await findOutdated(database, before)
-      if (dryRun) return { kept, told: found, isLeft: false }
-      const of = found.months.length + found.jobs
-      const gone = { months: [] as string[], jobs: 0 }
-      return await withBar(work, 'Pruning', async progress => {
-        for (let inVain = 0; ; ) {
-          work.ending.throwIfAborted()
-          const turn = await letGoBefore(database, before, JOBS_PER_CHUNK)
-          gone.months.push(...turn.months)
-          gone.jobs += turn.jobs
-          const done = gone.months.length + gone.jobs
-          progress.show(
-            of === 0 ? 1 : done / of,
-            `${count(gone.months.length, 'month')} and ${count(gone.jobs, 'job')}`,
-          )
-          inVain = turn.months.length + turn.jobs > 0 ? 0 : inVain + 1
-          if (!turn.more || inVain === TURNS_IN_VAIN_MAX) return { kept, told: gone, isLeft: turn.more }
-        }
-      })
+      if (dryRun) return { ...(await findOutdated(database, before)), isLeft: false }
+      return await withBar(work, 'Pruning', ({ show }) =>
+        prune(database, before, {
+          signal: work.ending,
+          onProgress: ({ months, jobs }, share) =>
+            show(share, `${count(months.length, 'month')} and ${count(jobs, 'job')}`),
+        }),
+      )
     } finally {
       await database.close()
     }
@@ -186,7 +152,7 @@ try {
   const config = readConfig(process.env)
   const log = createLog(config.logLevel === 'info' ? 'error' : config.logLevel, process.stderr)
   const work = { config, log, out, ending }
-  const run = word === 'backup' ? backup : word === 'restore' ? restore : word === 'prune' ? prune : undefined
+  const run = word === 'backup' ? backup : word === 'restore' ? restore : word === 'prune' ? letGo : undefined
   if (run === undefined) throw new CommandFailed('usage', 'What is to be done? backup, restore or prune')
   await run(work, asked)
 } catch (error) {

@@ -3,7 +3,7 @@
  * on the way. The device of such a request waits, longer each time; nobody waits for what another is refused. It knows no connection.
  */
 import type { Logger } from 'pino'
-import { growingPauses } from './growing-pauses.ts'
+import { growingPauses } from '../domain/growing-pauses.ts'
 
 export interface BrokerRefusalSettings {
   readonly firstPauseMs?: number

@@ -5,7 +5,7 @@
 import { getCACertificates } from 'node:tls'
 import { connect, type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt'
 import type { Logger } from 'pino'
-import { growingPauses } from './growing-pauses.ts'
+import { growingPauses } from '../domain/growing-pauses.ts'
 
 export interface MqttClientSettings {
   /** with user name and password, as the broker asks for them */

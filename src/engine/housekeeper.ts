@@ -18,7 +18,6 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const KEYS_KEPT_MS = DAY_MS
 const MESSAGES_KEPT_MS = 30 * DAY_MS
-const JOBS_PER_CHUNK = 1_000
 const DELIVERIES_PER_CHUNK = 10_000
 const CALLS_PER_CHUNK = 5_000
 /** How many months beside the present one are ready before they come. */
@@ -63,7 +62,7 @@ export function createHousekeeping(
       for (let ended = CALLS_PER_CHUNK; ended === CALLS_PER_CHUNK; ) {
         ended = await endSilentCalls(database, before(callMs), now, CALLS_PER_CHUNK)
       }
-      if (retentionMonths !== null) await letGoBefore(database, monthOf(now, -retentionMonths), JOBS_PER_CHUNK)
+      if (retentionMonths !== null) await letGoBefore(database, monthOf(now, -retentionMonths))
     }
     return new Date(now.getTime() + MINUTE_MS)
   }

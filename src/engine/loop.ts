@@ -4,6 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { pauseAfter } from '../domain/growing-pauses.ts'
 import type { Clock } from './clock.ts'
 
 export interface LoopOptions {
@@ -38,8 +39,7 @@ export interface Loop {
 
 /** Made once: without a reason of its own, each wake-up would make an error with its stack. */
 const WOKEN = new Error('woken')
-const firstPauseMs = 100
-const longestPauseMs = 10_000
+const PAUSES = { firstPauseMs: 100, longestPauseMs: 10_000 }
 
 /** Makes a loop, not yet started. A failed run is logged and tried again after 100 ms, then twice as long, up to 10 s. */
 export function createLoop({
@@ -85,21 +85,20 @@ export function createLoop({
   }
 
   async function repeat(stopping: AbortSignal): Promise<void> {
-    let pauseMs = firstPauseMs
+    let failures = 0
     while (!stopping.aborted) {
       woken = false
       const startedAt = clock.now()
       try {
         const nextWorkAt = await runInTurn(() => clock.now(), stopping)
-        pauseMs = firstPauseMs
+        failures = 0
         await sleepUntil(nextRunAt(nextWorkAt), stopping)
         await rest(startedAt, stopping)
       } catch (error) {
         if (stopping.aborted) return
         log.error({ err: error, loop: name }, 'a run of a loop failed and is tried again')
         woken = false
-        await sleepUntil(new Date(clock.now().getTime() + pauseMs), stopping)
-        pauseMs = Math.min(pauseMs * 2, longestPauseMs)
+        await sleepUntil(new Date(clock.now().getTime() + pauseAfter(failures++, PAUSES)), stopping)
       }
       // A loop that always has more to do must not keep timers and sockets from their turn.
       await nextTurn()

@@ -16,6 +16,9 @@ import {
 } from '../store/months.ts'
 
 const ENTITIES_PER_CHUNK = 5_000
+const JOBS_PER_CHUNK = 1_000
+/** A month whose lock cannot be had, as while a backup is taken, is left to the next time. */
+const TURNS_IN_VAIN_MAX = 20
 
 /** What is older than a month, and may go. */
 export interface Outdated {
@@ -44,8 +47,8 @@ export interface LetGo {
   readonly more: boolean
 }
 
-/** Lets go what may: every month, and at most `chunk` jobs. */
-export async function letGoBefore(database: Database, before: Month, chunk: number): Promise<LetGo> {
+/** Lets go what may: every month, and at most a chunk of jobs. */
+export async function letGoBefore(database: Database, before: Month): Promise<LetGo> {
   const { months, kept } = await findOutdated(database, before)
   const gone: string[] = []
   for (const name of months) if (await dropMonth(database, name)) gone.push(name)
@@ -53,11 +56,40 @@ export async function letGoBefore(database: Database, before: Month, chunk: numb
   const staying = [...kept, ...months.filter(name => !gone.includes(name))]
   let jobs = 0
   for (const range of rangesWithout(staying, before)) {
-    if (jobs < chunk) jobs += await removeJobsOf(database, range, chunk - jobs)
+    if (jobs < JOBS_PER_CHUNK) jobs += await removeJobsOf(database, range, JOBS_PER_CHUNK - jobs)
   }
   await forgetAudit(database, before.startsAt)
   await forgetFormerEntities(database, before.startsAt, ENTITIES_PER_CHUNK)
-  return { months: gone, jobs, more: jobs === chunk || gone.length < months.length }
+  return { months: gone, jobs, more: jobs === JOBS_PER_CHUNK || gone.length < months.length }
+}
+
+/** What is told and heard on the way. */
+export interface Pruning {
+  /** ends it between two turns, by a failure; what has gone then is gone */
+  readonly signal: AbortSignal
+  /** what has gone, and its share of what was found at the beginning */
+  readonly onProgress: (gone: Omit<Outdated, 'kept'>, share: number) => void
+}
+
+/** Lets everything go that may, in turns; `isLeft` says that a month stayed whose lock did not come. */
+export async function prune(
+  database: Database,
+  before: Month,
+  { signal, onProgress }: Pruning,
+): Promise<Outdated & { readonly isLeft: boolean }> {
+  const { kept, ...found } = await findOutdated(database, before)
+  const of = found.months.length + found.jobs
+  const months: string[] = []
+  let jobs = 0
+  for (let inVain = 0; ; ) {
+    signal.throwIfAborted()
+    const turn = await letGoBefore(database, before)
+    months.push(...turn.months)
+    jobs += turn.jobs
+    onProgress({ months, jobs }, of === 0 ? 1 : (months.length + jobs) / of)
+    inVain = turn.months.length + turn.jobs > 0 ? 0 : inVain + 1
+    if (!turn.more || inVain === TURNS_IN_VAIN_MAX) return { months, jobs, kept, isLeft: turn.more }
+  }
 }
 
 /** Numbers of jobs before a month, without those of some older months. */

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { pauseAfter } from '../domain/growing-pauses.ts'
 import { asked, isUnanswered, onClient, sqlState, transact } from './asking.ts'
 import { createListener, type NotificationHandler } from './listener.ts'
 import { render, type SqlFragment, type Statement, sql } from './statement.ts'
@@ -107,8 +108,7 @@ const planByKey = [
   .map(setting => `set local ${setting}`)
   .join('; ')
 const tries = 10
-const firstPauseMs = 5
-const longestPauseMs = 500
+const PAUSES = { firstPauseMs: 10, longestPauseMs: 500 }
 
 /**
  * What the server says when it can take nothing now, whatever is asked of it: connections (08), resources such as the disk (53), locks
@@ -237,7 +237,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         if (tried === tries || !isRepeatable(error)) throw error
         options.log.debug({ err: error, tried }, 'a transaction is repeated')
       }
-      const pauseMs = Math.min(firstPauseMs * 2 ** tried, longestPauseMs) * Math.random()
+      const pauseMs = pauseAfter(tried - 1, PAUSES) * Math.random()
       await sleep(pauseMs, undefined, signal ? { signal } : {}).catch(() => {})
     }
   }

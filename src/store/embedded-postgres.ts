@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { pauseAfter } from '../domain/growing-pauses.ts'
 import { type Cluster, databaseName, hasCluster, openCluster } from './postgres-cluster.ts'
 import {
   adoptPostmaster,
@@ -39,8 +40,7 @@ export interface EmbeddedPostgres {
 }
 
 const restarts = 10
-const firstPauseMs = 100
-const longestPauseMs = 5_000
+const PAUSES = { firstPauseMs: 100, longestPauseMs: 5_000 }
 const portTries = 5
 
 async function createDatabase(cluster: Cluster, port: number): Promise<void> {
@@ -89,7 +89,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 
   /** After a crash the port must stay, since the pools know it; the remains of the old server may hold it for a moment. */
   async function relaunch(): Promise<Postmaster | null> {
-    for (let tried = 1, pauseMs = firstPauseMs; !stopping.signal.aborted; tried++) {
+    for (let tried = 1; !stopping.signal.aborted; tried++) {
       try {
         return await launchPostmaster(cluster, port, settings)
       } catch (error) {
@@ -99,8 +99,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
           return null
         }
       }
-      await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs)
+      await sleep(pauseAfter(tried - 1, PAUSES), undefined, { signal: stopping.signal }).catch(() => {})
     }
     return null
   }

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { growingPauses } from '../domain/growing-pauses.ts'
 
 /** Called with the payload of a notification, or with null after a reconnect, when any number may have been missed. */
 export type NotificationHandler = (payload: string | null) => void
@@ -16,8 +17,7 @@ export interface Listener {
   close(): Promise<void>
 }
 
-const firstPauseMs = 50
-const longestPauseMs = 5_000
+const PAUSES = { firstPauseMs: 50, longestPauseMs: 5_000, steadyMs: Number.POSITIVE_INFINITY, random: Math.random }
 
 /** Makes a listener that connects on its first channel. `config` is that of the pool, without its time-out for statements. */
 export function createListener(config: pg.ClientConfig, log: Logger): Listener {
@@ -70,10 +70,9 @@ export function createListener(config: pg.ClientConfig, log: Logger): Listener {
   }
 
   async function reconnect(): Promise<void> {
-    for (let pauseMs = firstPauseMs; !closing.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-      await sleep(pauseMs * (0.5 + Math.random() / 2), undefined, { signal: closing.signal, ref: false }).catch(
-        () => {},
-      )
+    const nextPause = growingPauses(PAUSES)
+    while (!closing.signal.aborted) {
+      await sleep(nextPause(0), undefined, { signal: closing.signal, ref: false }).catch(() => {})
       if (closing.signal.aborted || handlers.size === 0) return
       try {
         await connected()
