@@ -15,7 +15,7 @@ const CHANGES_OF_OPERATION = 6
 export function peers(count = 50_000): Measurement {
   return {
     name: 'peers',
-    about: `durable changes per second: ${count.toLocaleString('en')} operations in the engine, six changes each, and as many empty jobs, two changes each, made and then done, in graphile-worker 0.18 (\`localQueue.size\` 500, \`concurrentJobs\` 24, \`completeJobBatchDelay\` 0, \`addJobs\` by 5,000, 10 connections: worker.graphile.org/docs/performance), pg-boss 12.35 (\`insert\`, \`fetch\` and \`complete\` by 2,000 in 3 loops, 10 connections, no supervision: its docs/api/jobs), and BullMQ 6.7 (\`addBulk\` by 1,000, \`concurrency\` 200, \`removeOnComplete\`: docs.bullmq.io/guide/workers/concurrency) on Redis (\`appendonly\`, \`appendfsync always\`; 0 where it is not to be had); each on a server of its own`,
+    about: `durable changes per second: ${count.toLocaleString('en')} operations in the engine, six changes each, and as many empty jobs, two changes each, made and then done, in graphile-worker 0.18 (\`localQueue.size\` 500, \`concurrentJobs\` 24, \`completeJobBatchDelay\` 0, \`addJobs\` by 5,000, 25 connections: worker.graphile.org/docs/performance), pg-boss 12.35 (\`insert\`, \`fetch\` and \`complete\` by 2,000 in 3 loops, 10 connections, no supervision: its docs/api/jobs.md), and BullMQ 6.7 (\`addBulk\` by 1,000, \`concurrency\` 200, \`removeOnComplete\`: docs.bullmq.io/guide/parallelism-and-concurrency) on Redis (\`appendonly\`, \`appendfsync always\`; 0 where it is not to be had); each on a server of its own`,
     targets: { 'engine / best of the others': { least: 1 } },
     async run() {
       const { perSecond } = await onDatabase(({ database, postgres }) => engineRun(database, postgres, count))

@@ -1,6 +1,10 @@
 /**
  * BullMQ on a Redis that writes every change to its disk, where both can be had: Redis is Debian's package, and BullMQ is installed into a
  * folder of its own, since one of its optional parts is not published for every platform and would break our lock file.
+ *
+ * Its settings are those of its documentation: `addBulk` (docs.bullmq.io/guide/queues/adding-bulks), a concurrency between the 100 and 300
+ * that /guide/parallelism-and-concurrency calls standard, and jobs removed when they are done (/guide/queues/auto-removal-of-jobs). Redis
+ * appends to its log, as /guide/going-to-production asks for, and flushes it at every change, as PostgreSQL does here.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'

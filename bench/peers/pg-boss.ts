@@ -1,4 +1,9 @@
-/** pg-boss at its fastest: jobs inserted, fetched and completed in batches, by three loops. */
+/**
+ * pg-boss by what its documentation has for many jobs (its docs/api/jobs.md, and the types of the release): `insert` creates many in one
+ * request, `fetch` takes a batch, and `complete` the ids of one. `priority` and `orderByCreatedOn`, which the page names as ways to make
+ * `fetch` faster, are ignored since 12.30. Supervision and schedules, of which nothing is used, are off (docs/api/constructor.md). The
+ * pages name no size: batches of 2,000 by three loops.
+ */
 import { PgBoss } from 'pg-boss'
 
 const BATCH = 2_000

@@ -124,7 +124,7 @@ async function leave(body: Dispatcher.ResponseData['body']): Promise<void> {
 }
 
 /** A secret is taken as it is, or, where it begins with `whsec_`, as the base64 behind that. Serves: Standard Webhooks. */
-export function signingKey(secret: string): Buffer {
+function signingKey(secret: string): Buffer {
   const prefix = 'whsec_'
   return secret.startsWith(prefix) ? Buffer.from(secret.slice(prefix.length), 'base64') : Buffer.from(secret)
 }

@@ -9,8 +9,8 @@ import type { DeliveryMessage, SendDelivery } from '../engine/connector.ts'
 import { withinAttempt } from './attempt.ts'
 
 /** Protocols by the names that operators write. */
-export const TRAP_AUTH_PROTOCOLS = ['md5', 'sha', 'sha224', 'sha256', 'sha384', 'sha512'] as const
-export const TRAP_PRIV_PROTOCOLS = ['des', 'aes', 'aes256b', 'aes256r'] as const
+const TRAP_AUTH_PROTOCOLS = ['md5', 'sha', 'sha224', 'sha256', 'sha384', 'sha512'] as const
+const TRAP_PRIV_PROTOCOLS = ['des', 'aes', 'aes256b', 'aes256r'] as const
 
 /** Who sends a trap of version 3. Without keys it is neither signed nor encrypted; encryption needs both. */
 export interface TrapUser {

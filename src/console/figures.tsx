@@ -74,7 +74,7 @@ export function dayOf(at: number, now = Date.now()): string {
 export const dayKeyOf = (at: number): string => dayKey.format(at)
 
 /** An instant in the viewer's zone: the time of day, and the day where it is not today. */
-export function instantText(at: number, now = Date.now()): string {
+function instantText(at: number, now = Date.now()): string {
   return dayKeyOf(at) === dayKeyOf(now) ? timeOfDay(at) : `${dayOf(at, now)} ${timeOfDay(at)}`
 }
 

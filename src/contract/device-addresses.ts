@@ -40,11 +40,6 @@ export function pendingPath(deviceId: string, waitS?: number): string {
   return `${devicePath(deviceId)}/operation/pending${waitS === undefined ? '' : `?wait=${waitS}`}`
 }
 
-/** Where a device posts collected data, in one of the two forms. */
-export function collectPath(deviceId: string, form: 'iot' | 'dmm'): string {
-  return `${devicePath(deviceId)}/collect/${form}`
-}
-
 /** The path at which a device provisioned with an address alone is reached. */
 export function requestPath(deviceId: string): string {
   return `${devicePath(deviceId)}/operation/request`

@@ -8,7 +8,7 @@ import type { ParameterForm } from './device-parameters.ts'
 import type { JsonObject } from './reading.ts'
 
 /** Characters of a message that are kept as it came. */
-export const RAW_MESSAGE_LENGTH_MAX = 16_384
+const RAW_MESSAGE_LENGTH_MAX = 16_384
 
 /** What is asked of a device, as the engine knows it. `launchedAt` is in epoch milliseconds. */
 interface AskedOperation {

@@ -6,7 +6,7 @@ import { type Static, Type } from 'typebox'
 import { isObject, type JsonObject, type Reading, read, refuse } from './reading.ts'
 
 /** The kinds of a typed value. */
-export const PARAMETER_KINDS = ['string', 'number', 'boolean', 'array', 'object'] as const
+const PARAMETER_KINDS = ['string', 'number', 'boolean', 'array', 'object'] as const
 export type ParameterKind = (typeof PARAMETER_KINDS)[number]
 
 /** One named, typed value. `value` holds it under its kind. Serves: Device-side exchange flows. */
@@ -27,7 +27,7 @@ export const DeviceParameter = Type.Object(
 export type DeviceParameter = Static<typeof DeviceParameter>
 
 /** How a device wants its parameters, as provisioned in `provision.device.operation.parameters`. */
-export const PARAMETER_FORMS = ['typed', 'object'] as const
+const PARAMETER_FORMS = ['typed', 'object'] as const
 export type ParameterForm = (typeof PARAMETER_FORMS)[number]
 
 /** Writes a parameter object as the typed list, in the order of its members; members that are undefined are left out. */

@@ -22,7 +22,7 @@ export const DEVICE_NAME_LENGTH_MAX = 255
 export const DEVICE_STEPS_MAX = 1000
 
 /** The version that the service's own messages and the simulator's carry. */
-export const DEVICE_PROTOCOL_VERSION = '8.0'
+const DEVICE_PROTOCOL_VERSION = '8.0'
 
 const Timestamp = Type.Union([Type.Number(), Type.String()], {
   description: 'Epoch milliseconds, as a number or a text, or an ISO-8601 date',

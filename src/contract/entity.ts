@@ -5,7 +5,7 @@
 import { type Static, Type } from 'typebox'
 
 /** The kinds of a bulk provisioning's rows. */
-export const BULK_ACTIONS = ['CREATE', 'UPDATE', 'PATCH', 'DELETE'] as const
+const BULK_ACTIONS = ['CREATE', 'UPDATE', 'PATCH', 'DELETE'] as const
 
 /** Whether ids stand flat, as members of one object, or nested, as a tree. */
 export const FlattenedQuery = Type.Object({

@@ -6,7 +6,7 @@ import { FUNCTION_RESPONSES_MAX } from '../domain/connector-function.ts'
 import { type DeviceResponse, readDeviceResponse } from './device.ts'
 import { isObject, type JsonObject, type Reading, read, refuse } from './reading.ts'
 
-export const FUNCTION_HTTP_METHODS = ['POST', 'PUT', 'PATCH', 'GET', 'DELETE'] as const
+const FUNCTION_HTTP_METHODS = ['POST', 'PUT', 'PATCH', 'GET', 'DELETE'] as const
 
 /** An HTTP request that a function wants sent; without `url` it goes where the device is provisioned. */
 export interface FunctionHttp {

@@ -8,9 +8,11 @@ import { ExecutionView, OperationView } from './operation.ts'
 
 /** Operations of a page that a stream follows where the client does not say. */
 export const WATCHED_SIZE_DEFAULT = 100
+/** The most that a stream follows. */
+const WATCHED_SIZE_MAX = 200
 
 /** How many operations ended in a second. */
-export const SecondView = Type.Object({
+const SecondView = Type.Object({
   at: Type.String({ description: 'The second, ISO 8601 UTC', examples: ['2026-03-02T10:00:05.000Z'] }),
   ended: Type.Integer({ minimum: 0 }),
   successful: Type.Integer({ description: 'Of those, with success in time' }),
@@ -64,7 +66,12 @@ export const JobEventsQuery = Type.Object({
     Type.Integer({ minimum: 1, default: 1, description: 'Page of the operations that are followed' }),
   ),
   size: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 200, default: WATCHED_SIZE_DEFAULT, description: 'Operations of that page' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: WATCHED_SIZE_MAX,
+      default: WATCHED_SIZE_DEFAULT,
+      description: 'Operations of that page',
+    }),
   ),
 })
 export type JobEventsQuery = Static<typeof JobEventsQuery>

@@ -61,7 +61,7 @@ export function notificationAddress(callback: string, name: string): string {
  * Why the host of a parsed URL may not be called, or undefined. A name other than `localhost` is not judged; the URL's parser has
  * brought every way of writing an IPv4 address to the dotted one.
  */
-export function judgeLiteralHost(hostname: string, rules: CallbackRules): string | undefined {
+function judgeLiteralHost(hostname: string, rules: CallbackRules): string | undefined {
   const host = hostname.replace(/\.$/, '')
   if (host === 'localhost' || host.endsWith('.localhost')) return rules.allowLoopback ? undefined : 'a loopback address'
   if (host.startsWith('[')) return judgeIpv6(ipv6Groups(host.slice(1, -1)), rules)

@@ -18,7 +18,7 @@ export const DELIVERY_STATES = ['OPEN', 'DELIVERED', 'GIVEN_UP'] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
 /** What can happen to a delivery. `refused` is any attempt without success. */
-export const DELIVERY_HAPPENINGS = ['taken', 'refused', 'refusedTooLong', 'repeat'] as const
+const DELIVERY_HAPPENINGS = ['taken', 'refused', 'refusedTooLong', 'repeat'] as const
 export type DeliveryHappening = (typeof DELIVERY_HAPPENINGS)[number]
 
 interface DeliveryRow {
@@ -28,7 +28,7 @@ interface DeliveryRow {
 }
 
 /** The lifecycle. An attempt that outlived its claim may report on what has ended meanwhile: that changes nothing. */
-export const DELIVERY_LIFECYCLE: readonly DeliveryRow[] = [
+const DELIVERY_LIFECYCLE: readonly DeliveryRow[] = [
   { from: 'OPEN', event: 'taken', to: 'DELIVERED' },
   { from: 'OPEN', event: 'refused', to: 'OPEN' },
   { from: 'OPEN', event: 'refusedTooLong', to: 'GIVEN_UP' },

@@ -4,7 +4,7 @@
  */
 
 /** Characters of an id, and its segments. */
-export const ID_LENGTH_MAX = 256
+const ID_LENGTH_MAX = 256
 export const ID_SEGMENTS_MAX = 16
 
 /** Ids that one entity may have, elements of one list, and characters of the whole document as JSON. */
@@ -13,8 +13,8 @@ export const ELEMENTS_MAX = 100
 export const DOCUMENT_LENGTH_MAX = 100_000
 
 /** Characters of one value as JSON, and how deep it may be nested. */
-export const VALUE_LENGTH_MAX = 16_000
-export const VALUE_DEPTH_MAX = 16
+const VALUE_LENGTH_MAX = 16_000
+const VALUE_DEPTH_MAX = 16
 
 const SEGMENT = /^[^.[\]\p{Cc}]+(\[\])?$/u
 

@@ -48,11 +48,11 @@ export const FILTER_CONDITIONS_MAX = 200
 /** Values of one `in` or `nin`. */
 export const FILTER_VALUES_MAX = 1_000
 /** Characters of one text. */
-export const FILTER_TEXT_MAX = 4_096
+const FILTER_TEXT_MAX = 4_096
 /** Characters of one regular expression. */
 export const FILTER_PATTERN_MAX = 256
 /** Corners of one polygon. */
-export const FILTER_CORNERS_MAX = 100
+const FILTER_CORNERS_MAX = 100
 
 const LEAVES = ['eq', 'neq', 'like', 'gt', 'lt', 'gte', 'lte', 'in', 'nin', 'exists', 'within'] as const
 type Leaf = (typeof LEAVES)[number]

@@ -33,13 +33,13 @@ export interface JobRequestPlace {
 }
 
 /** Characters of the name of an operation type. */
-export const OPERATION_NAME_LENGTH_MAX = 50
+const OPERATION_NAME_LENGTH_MAX = 50
 /** Characters of `userNotes`. */
-export const USER_NOTES_LENGTH_MAX = 10_000
+const USER_NOTES_LENGTH_MAX = 10_000
 /** Retries of one operation. */
-export const RETRIES_MAX = 1_000
+const RETRIES_MAX = 1_000
 /** Serves: operationParameters (`timeout`). */
-export const DEFAULT_TIMEOUT_MS = 60_000
+const DEFAULT_TIMEOUT_MS = 60_000
 
 const REQUEST_MEMBERS = [
   'name',

@@ -217,9 +217,6 @@ export function decide(phase: OperationPhase, event: OperationEvent, deviceResul
   return { phase: to, status, effects, result: deviceResult, counter }
 }
 
-/** The phases in which an operation is open, in lifecycle order. */
-export const OPEN_PHASES: readonly OperationPhase[] = OPEN
-
 /** The statuses in which an operation is open. */
 export const OPEN_STATUSES = ['PENDING', 'QUEUED', 'WAITING_FOR_ACK', 'WAITING_FOR_CONNECTION', 'IN_PROGRESS'] as const
 

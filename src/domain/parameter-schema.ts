@@ -8,14 +8,14 @@ import { DroverError } from './errors.ts'
 export type ParameterSchema = Readonly<Record<string, unknown>>
 
 /** Levels of schemas within schemas; a reference counts as one. */
-export const SCHEMA_DEPTH_MAX = 20
+const SCHEMA_DEPTH_MAX = 20
 /** Schemas within a schema, those behind a reference counted every time. Compiling 300 takes some 20 ms. */
-export const SUBSCHEMAS_MAX = 300
+const SUBSCHEMAS_MAX = 300
 /** Values of every kind: members, list entries, alternatives. */
-export const SCHEMA_PARTS_MAX = 3_000
-export const SCHEMA_CHARACTERS_MAX = 100_000
-export const PATTERN_CHARACTERS_MAX = 500
-export const PATTERNS_MAX = 100
+const SCHEMA_PARTS_MAX = 3_000
+const SCHEMA_CHARACTERS_MAX = 100_000
+const PATTERN_CHARACTERS_MAX = 500
+const PATTERNS_MAX = 100
 
 /** How much there is of a schema, references followed. */
 export interface SchemaSize {

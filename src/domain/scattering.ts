@@ -9,7 +9,7 @@ import { isAbsent, readMembers, readWhole, readWord } from './reading.ts'
 import { advance, nextClosing, nextOpening, openTimeBetween, type Window } from './window.ts'
 
 /** What operations can be grouped by: the only field that the interface names. */
-export const strategyFields = ['subscription.collected.cellInfo'] as const
+const strategyFields = ['subscription.collected.cellInfo'] as const
 
 /**
  * Scattering as read, with defaults filled in. `maxSpread` and `factor` are percentages, `warningMaxRate` operations per

@@ -9,15 +9,15 @@ import { isAbsent, type Members, readMembers, readWhole, readWord } from './read
 import { refusalOf } from './refusal.ts'
 
 /** Rows of one page. */
-export const SEARCH_SIZE_MAX = 2_000
+const SEARCH_SIZE_MAX = 2_000
 /** Rows of a page where the client does not say. */
-export const SEARCH_SIZE_DEFAULT = 1_000
+const SEARCH_SIZE_DEFAULT = 1_000
 /** Highest page number; cursors lead further. */
-export const SEARCH_PAGE_MAX = 1_000_000_000
+const SEARCH_PAGE_MAX = 1_000_000_000
 /** Fields to sort or group by. */
-export const SEARCH_SORTS_MAX = 10
+const SEARCH_SORTS_MAX = 10
 /** Columns of one select. */
-export const SEARCH_COLUMNS_MAX = 100
+const SEARCH_COLUMNS_MAX = 100
 /** Characters of an alias or a cursor. */
 const TEXT_MAX = 1_000
 

@@ -14,9 +14,9 @@ import type { TaskChange, TaskRequest } from './task.ts'
 import { parseTaskSchedule, type TaskSchedule } from './task-schedule.ts'
 
 /** Characters of a task's name and description. */
-export const TASK_TEXT_LENGTH_MAX = 4_000
+const TASK_TEXT_LENGTH_MAX = 4_000
 /** Entities that the list of a task may grow to by PUT. */
-export const TASK_ENTITIES_MAX = 10_000
+const TASK_ENTITIES_MAX = 10_000
 
 const PATH = 'task.job.request'
 

@@ -26,7 +26,7 @@ export const months = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', '
 export type Month = (typeof months)[number]
 
 /** Units of a period as the interface spells them; each is a fixed span, a day being 24 hours. */
-export const periodUnits = ['SECONDS', 'MINUTES', 'HOURS', 'DAYS'] as const
+const periodUnits = ['SECONDS', 'MINUTES', 'HOURS', 'DAYS'] as const
 export type PeriodUnit = (typeof periodUnits)[number]
 
 const unitMs: Readonly<Record<PeriodUnit, number>> = {

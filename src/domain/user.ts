@@ -33,7 +33,7 @@ export const PASSWORD_MAX = 512
 export const API_KEY_MIN = 16
 export const API_KEY_MAX = 256
 /** Characters of everything a user or an organization says of itself, as JSON. */
-export const DOCUMENT_MAX = 16_384
+const DOCUMENT_MAX = 16_384
 
 function rank(profile: Profile): number {
   return PROFILES.indexOf(profile)

@@ -22,7 +22,7 @@ export interface DeliveryShares {
 }
 
 /** An attempt that takes longer hangs. */
-export const HANGS_AFTER_MS = 2_000
+const HANGS_AFTER_MS = 2_000
 /** Attempts that hang, as a multiple of those that do not: a day of outages must not open connections without end. */
 const HANGING_TIMES = 5
 /** Receivers remembered; beyond them the one that was attempted longest ago is met as if for the first time. */

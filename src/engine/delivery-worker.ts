@@ -51,7 +51,7 @@ export interface DeliveryWorker extends Loop {
 }
 
 /** Operations in the page that the finished notification carries. */
-export const OPERATIONS_TOLD = 100
+const OPERATIONS_TOLD = 100
 /** Deliveries to one receiver that are under way at once, over all processes. */
 export const DELIVERIES_PER_RECEIVER = 8
 

@@ -11,9 +11,7 @@ import { type OperationReading, readNewestEnded, readOperationPage } from '../st
 import type { Clock } from './clock.ts'
 import { createLoop } from './loop.ts'
 
-/** Operations of one page that can be watched. */
-export const WATCHED_OPERATIONS_MAX = 200
-/** How deep such a page may lie: it is read again and again. */
+/** How deep a page that is watched may lie: it is read again and again. */
 export const WATCHED_DEPTH_MAX = 10_000
 
 type Tell = (operation: OperationReading) => void

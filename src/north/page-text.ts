@@ -8,7 +8,7 @@ import type { PageView } from '../contract/operation.ts'
 import { DroverError } from '../domain/errors.ts'
 
 /** Characters of one page. */
-export const PAGE_LENGTH_MAX = 64 * 1_048_576
+const PAGE_LENGTH_MAX = 64 * 1_048_576
 
 /** Rows read at once, so that what is in hand stays small beside the text. */
 export const ROWS_AT_ONCE = 100

@@ -34,7 +34,7 @@ function refuseText(text: string): void {
 }
 
 /** Reads the bytes of a body; no bytes are no body. Fails with `malformed` and the reason, or with `forbiddenField`. */
-export function readJsonBody(bytes: Uint8Array): unknown {
+function readJsonBody(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return undefined
   let text: string
   try {

@@ -36,7 +36,7 @@ const ENCODINGS = {
 type Encoding = keyof typeof ENCODINGS
 
 /** The best of ours that a client takes, by its `Accept-Encoding`; undefined where it takes none. */
-export function wantedEncoding(header: string | undefined): Encoding | undefined {
+function wantedEncoding(header: string | undefined): Encoding | undefined {
   const weights = new Map<string, number>()
   for (const part of (header ?? '').toLowerCase().split(',').slice(0, 20)) {
     const [name = '', ...parameters] = part.split(';').map(each => each.trim())

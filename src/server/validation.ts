@@ -31,7 +31,7 @@ function makeAjv(coerceTypes: boolean): Ajv {
 }
 
 /** `/job/request/days/0` as the client would write it: `job.request.days[0]`. */
-export function fieldPath(instancePath: string): string {
+function fieldPath(instancePath: string): string {
   return instancePath
     .split('/')
     .slice(1)

@@ -37,9 +37,6 @@ const STEPS: Record<string, string[]> = {
   POWER_OFF_EQUIPMENT: ['POWEROFF'],
 }
 
-/** The operations that pretend devices support. */
-export const SUPPORTED_OPERATIONS: readonly string[] = Object.keys(STEPS)
-
 /** What the request comes to on a device with these variables, which a SET or a reset changes. */
 export function performOperation(request: Pick<DeviceRequest, 'name' | 'parameters'>, variables: Variables): Outcome {
   const steps = Object.hasOwn(STEPS, request.name) ? STEPS[request.name] : undefined

@@ -65,7 +65,7 @@ export interface AuditSelection {
 }
 
 /** Lines are counted up to here; a page's `of` is exact below. */
-export const AUDIT_COUNT_MAX = 100_000
+const AUDIT_COUNT_MAX = 100_000
 
 function chosen({ organization, user, from, to }: AuditSelection): SqlFragment {
   const conditions = [sql`organization = ${organization}`]

@@ -33,7 +33,7 @@ export interface ReadRecord {
 }
 
 const LINE_BYTES_MAX = 16_000_000
-export const CHUNK_BYTES_MAX = 16_000_000
+const CHUNK_BYTES_MAX = 16_000_000
 
 export const BACKUP_FORMAT = 1
 

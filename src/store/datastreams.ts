@@ -6,7 +6,7 @@ import type { Queryable } from './database.ts'
 import { statement } from './statement.ts'
 
 /** Ids that one organization's filters can know; further ones are kept on their entity, but no filter finds them. */
-export const DATASTREAMS_MAX = 10_000
+const DATASTREAMS_MAX = 10_000
 
 const remember = statement<unknown, [number[], string[], number]>(
   'datastreams_remember',

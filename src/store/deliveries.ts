@@ -235,7 +235,7 @@ export interface DeliverySelection {
 }
 
 /** Counting ends here: the number of pages is exact up to so many deliveries. */
-export const DELIVERIES_COUNTED_MAX = 100_000
+const DELIVERIES_COUNTED_MAX = 100_000
 
 /** A page of the log, latest first, and how many there are in all, counted up to `DELIVERIES_COUNTED_MAX`. */
 export async function listDeliveries(

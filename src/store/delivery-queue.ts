@@ -60,7 +60,7 @@ export interface DeliveryQueue {
 }
 
 /** A claim older than this belongs to a dead process. */
-export const DELIVERY_CLAIM_MS = 60_000
+const DELIVERY_CLAIM_MS = 60_000
 
 /** The channel that wakes whoever claims. */
 export const DELIVERY_CHANNEL = 'delivery_entered'

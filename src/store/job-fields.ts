@@ -20,7 +20,7 @@ const finished = sql`(counters.successful + counters.error + ${cancelled})`
 const late = sql`(counters.oot_successful + counters.oot_error)`
 
 /** A job's public id. */
-export const jobIdSql = sql`lpad(to_hex(j.job), 16, '0')`
+const jobIdSql = sql`lpad(to_hex(j.job), 16, '0')`
 
 /** The fields. Paths are those of the job as read. */
 const FIELDS: readonly SearchField[] = [

@@ -30,14 +30,14 @@ export interface OperationReading extends OperationKey {
 }
 
 /** Columns of an `OperationReading` over a key `k` with its `ended`, and what goes with it in `operationReadingFromSql`. */
-export const operationReadingColumnsSql = `k.job, k.partition, k.entity, coalesce(e.identifier, f.identifier, '') as identifier,
+const operationReadingColumnsSql = `k.job, k.partition, k.entity, coalesce(e.identifier, f.identifier, '') as identifier,
   coalesce(e.resource_type, f.resource_type, '') as "resourceType", coalesce(o.status, x.status) as status, x.result,
   coalesce(o.attempt, x.attempt) as attempt, coalesce(o.started_at, x.started_at) as "startedAt", x.ended_at as "endedAt",
   coalesce(d.parameters, x.parameters) as parameters, coalesce(d.steps, x.steps) as steps,
   coalesce(d.attempts, x.attempts) as attempts, coalesce(d.description, x.description) as description`
 
 /** Joins a key `k (job, partition, entity, ended)` with its rows; a key is in one of the two tables. */
-export const operationReadingJoinsSql = `
+const operationReadingJoinsSql = `
   left join operation o on not k.ended and o.job = k.job and o.partition = k.partition and o.entity = k.entity
   left join operation_detail d on not k.ended and d.job = k.job and d.partition = k.partition and d.entity = k.entity
   left join operation_ended x on k.ended and x.job = k.job and x.partition = k.partition and x.entity = k.entity

@@ -15,11 +15,11 @@ import { type SqlFragment, sql } from './statement.ts'
 /** How long the statements of one search may take together; clients give up after five seconds. */
 export const SEARCH_TIME_MAX_MS = 4_000
 /** How long the server may take to find the rows of a stream. */
-export const STREAM_TIME_MAX_MS = 60_000
+const STREAM_TIME_MAX_MS = 60_000
 /** Rows that are counted exactly; beyond, the number of pages is the least there are. */
-export const SEARCH_COUNT_MAX = 100_000
+const SEARCH_COUNT_MAX = 100_000
 /** Values that a summary lists for one field, most frequent first. */
-export const SUMMARY_VALUES_MAX = 1_000
+const SUMMARY_VALUES_MAX = 1_000
 
 /** A page of what was found. `cursor` leads on where there is more. */
 export interface FoundPage<Row> {

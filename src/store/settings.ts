@@ -14,7 +14,7 @@ const lock = statement<{ value: string }, [string]>(
 const remove = statement<unknown, [string]>('setting_remove', 'delete from setting where name = $1')
 
 /** The value that stands, or undefined. */
-export async function readSetting(db: Queryable, name: string): Promise<string | undefined> {
+async function readSetting(db: Queryable, name: string): Promise<string | undefined> {
   const [row] = await db.run(read, [name])
   return row?.value
 }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import {
-  collectPath,
   DEVICE_TOPIC_KINDS,
   deviceTopic,
   deviceTopicFilter,
@@ -33,6 +32,5 @@ test('paths carry the device id percent-encoded', () => {
   expect(responsePath('a/b c')).toBe('/south/v80/devices/a%2Fb%20c/operation/response')
   expect(pendingPath('d1')).toBe('/south/v80/devices/d1/operation/pending')
   expect(pendingPath('d1', 30)).toBe('/south/v80/devices/d1/operation/pending?wait=30')
-  expect(collectPath('d1', 'iot')).toBe('/south/v80/devices/d1/collect/iot')
   expect(requestPath('d1')).toBe('/south/v80/devices/d1/operation/request')
 })

@@ -8,7 +8,6 @@ import {
   readDeviceResponse,
 } from '../../src/contract/device.ts'
 import {
-  collectPath,
   DEVICE_TOPIC_KINDS,
   deviceTopic,
   pendingPath,
@@ -47,8 +46,8 @@ test('the page names every topic and every path of the device interface', () => 
       responsePath('{id}'),
       pendingPath('{id}'),
       requestPath('{id}'),
-      collectPath('{id}', 'iot'),
-      collectPath('{id}', 'dmm'),
+      '/south/v80/devices/{id}/collect/iot',
+      '/south/v80/devices/{id}/collect/dmm',
     ],
   ]
   expect(addresses.filter(address => !page.includes(inPage(address)))).toEqual([])

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   decide,
-  OPEN_PHASES,
+  OPEN_STATUSES,
   OPERATION_EVENTS,
   OPERATION_LIFECYCLE,
   OPERATION_RESULTS,
@@ -45,7 +45,7 @@ describe('the lifecycle of an operation', () => {
   })
 
   test('what ends an open operation leaves it in a final status, and nothing leads out of FINISHED', () => {
-    const open = new Set<string>(OPEN_PHASES)
+    const open = new Set<string>([...OPEN_STATUSES, 'BETWEEN_ATTEMPTS'])
     for (const row of OPERATION_LIFECYCLE.filter(each => each.effects?.includes('end')))
       expect(open.has(row.to)).toBe(false)
     for (const row of OPERATION_LIFECYCLE.filter(each => each.from.includes('FINISHED'))) expect(row.to).toBe('same')

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { CATALOG } from '../../src/domain/catalog.ts'
 import { decideSilence, planOperation, writeAnswer } from '../../src/simulator/behaviour.ts'
 import { drawLatencyMs, parseLatency } from '../../src/simulator/latency.ts'
-import { performOperation, SUPPORTED_OPERATIONS } from '../../src/simulator/operations.ts'
+import { performOperation } from '../../src/simulator/operations.ts'
 import { type Behaviour, FLEET_DEFAULTS, FLOWS, flowPattern, parseFlows } from '../../src/simulator/options.ts'
 import { randomOf } from '../../src/simulator/random.ts'
 
@@ -84,7 +85,7 @@ describe('what a device does', () => {
 })
 
 describe('an operation of the catalog', () => {
-  test.each([...SUPPORTED_OPERATIONS])('%s succeeds in at least one step', name => {
+  test.each(CATALOG.map(({ name }) => name))('%s succeeds in at least one step', name => {
     const parameters = { deploymentElements: [{}], variableList: [] }
     const outcome = performOperation({ name, parameters }, new Map())
     expect(outcome.resultCode).toBe('SUCCESSFUL')

@@ -1,9 +1,10 @@
 import { request } from 'undici'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { FleetEvent } from '../../src/simulator/device-run.ts'
-import { type Fleet, openFleet, startFleet } from '../../src/simulator/fleet.ts'
+import { type Fleet, openFleet } from '../../src/simulator/fleet.ts'
 import type { FleetRequest, Flow } from '../../src/simulator/options.ts'
 import { type FakeService, openFakeService } from './fake-service.ts'
+import { startFleet } from './started-fleet.ts'
 
 let service: FakeService
 let fleet: Fleet | undefined

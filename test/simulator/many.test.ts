@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Fleet, startFleet } from '../../src/simulator/fleet.ts'
+import type { Fleet } from '../../src/simulator/fleet.ts'
 import { type FakeService, openFakeService } from './fake-service.ts'
+import { startFleet } from './started-fleet.ts'
 
 let service: FakeService
 let fleet: Fleet | undefined

@@ -8,7 +8,7 @@ import { readSignedIn, type SignedIn } from './signed-in.ts'
 import type { Surroundings } from './surroundings.ts'
 
 /** Where a service is that was started as it comes. */
-export const DEFAULT_URL = 'http://127.0.0.1:8080'
+const DEFAULT_URL = 'http://127.0.0.1:8080'
 
 export interface Session {
   readonly client: Client

@@ -6,7 +6,7 @@ import { asking } from '../../request.ts'
 import { useTypes } from '../../types.ts'
 
 /** The same request for those that did not succeed: at once, with the limits and the stop of the first where it counts from the start. */
-export function retryRequest({ id, request }: JobView): JobRequestSchema {
+function retryRequest({ id, request }: JobView): JobRequestSchema {
   const { name, parameters, operationParameters, notify, callback, schedule } = request as Record<string, unknown> & {
     name: string
     schedule?: { stop?: { delayed?: number }; window?: unknown; scattering?: unknown }
