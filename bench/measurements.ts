@@ -1,6 +1,7 @@
 /** Everything that is measured, in the order of the page. */
 
 import { asleep } from './asleep.ts'
+import { backup } from './backup.ts'
 import { crowd } from './crowd.ts'
 import { devices } from './devices.ts'
 import { fair } from './fair.ts'
@@ -31,5 +32,6 @@ export function measurements(entities = 1_000_000): readonly Measurement[] {
     search(entities * 5),
     nodes(operations),
     start(entities),
+    backup(entities),
   ]
 }

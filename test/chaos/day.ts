@@ -1,13 +1,16 @@
 /**
- * A day of load at the speed of the machine: jobs one after the other for so many minutes on one node, while its memory, the size of the
- * hot tables and the time of answers are watched. What grows with what is stored is told; what must stay flat is judged. The day lies
- * over the end of a month: a new month takes what ends, and one that is older than is kept goes.
+ * A day of load in some minutes, on one node: as many operations as a fleet of ten thousand has in a day, evenly over the time, while
+ * memory, the size of the hot tables and the time of answers are watched. What grows with what is stored is told; what must stay flat is
+ * held to rise neither steadily nor far. Times are judged beside those of a commit that has nothing to do with the service: a machine
+ * that others come to use slows both. The day lies over the end of a month: a new month takes what ends, and one that is older than is
+ * kept goes.
  */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobView } from '../../src/contract/job.ts'
 import type { StubbornClient } from './client.ts'
 import { judgeMonths, jumpTo, monthsAround, rowsOf } from './months.ts'
+import { middle, trendOf } from './trend.ts'
 import type { RunEnd } from './verdict.ts'
 import { openWorld, type World } from './world.ts'
 
@@ -26,22 +29,31 @@ interface Sample {
   readonly deadRows: number
   readonly endedMb: number
   readonly operations: number
-  /** 99th percentiles since the sample before, milliseconds */
+  /** 99th percentiles since the sample before, milliseconds: of what a client asks, and of a commit beside the service */
   readonly readMs: number
   readonly createMs: number
+  readonly commitMs: number
 }
 
-const SAMPLE_EVERY_MS = 10_000
-const AT_ONCE = 3
+/** So many samples are taken over the day, and the first of them, of a process that is still warming up, are not judged. */
+const SAMPLES = 24
+const WARMING = 4
+/** A client asks so often beside the load: what is timed does not wait for what it causes. */
+const ASK_EVERY_MS = 150
 const NAMES = ['REBOOT_EQUIPMENT', 'REFRESH_INFO', 'DISCOVER']
 /** What a fleet of ten thousand does in a day when each device has ten operations. */
 const DAY_OPERATIONS = 100_000
-/** From the first third to the last: more is growth, less is noise of a machine that others use too. */
-const GROWTH_MAX = { residentMb: 1.3, heapMb: 1.3, hotMb: 1.5, deadRows: 2, readMs: 1.5, createMs: 1.5 } as const
 /** The month ends after so much of the day. */
 const MONTH_ENDS_AFTER = 0.4
-/** Differences below these say nothing. */
-const GRAIN = { residentMb: 60, heapMb: 40, hotMb: 10, deadRows: 20_000, readMs: 100, createMs: 200 } as const
+/** What may come to how much more over the day; what is less than the grain says nothing. */
+const BOUNDS = {
+  residentMb: { factor: 1.3, grain: 60 },
+  heapMb: { factor: 1.3, grain: 40 },
+  hotMb: { factor: 1.5, grain: 10 },
+  deadRows: { factor: 2, grain: 20_000 },
+  readMs: { factor: 1.5, grain: 25 },
+  createMs: { factor: 1.5, grain: 25 },
+} as const
 
 /** Runs the load. Answers what did not stay flat, and its figures. */
 export async function runDay({ minutes, devices, tell }: DayOptions): Promise<RunEnd> {
@@ -60,19 +72,20 @@ export async function runDay({ minutes, devices, tell }: DayOptions): Promise<Ru
     const old = await world.database.on(client => rowsOf(client, months.old))
     if (!old) throw new Error(`nothing ended in ${months.old.name}`)
     await jumpTo(world, new Date(months.next.startsAt.getTime() - MONTH_ENDS_AFTER * minutes * 60_000))
-    const over = AbortSignal.timeout(minutes * 60_000)
-    const load = createLoad(world, over)
+    const dayMs = minutes * 60_000
+    const over = AbortSignal.timeout(dayMs)
+    const load = createLoad(world, dayMs, over)
     const samples: Sample[] = []
     const startedAt = performance.now()
     while (!over.aborted) {
-      await sleep(SAMPLE_EVERY_MS, undefined, { signal: over }).catch(() => {})
+      await sleep(dayMs / SAMPLES, undefined, { signal: over }).catch(() => {})
       world.events.length = 0
       const sample = await take(world, load, performance.now() - startedAt)
       samples.push(sample)
       tell(JSON.stringify(sample))
     }
     await load.ended
-    const { wrong, figures } = summarize(samples, tell)
+    const { wrong, figures } = summarize(samples, load.operations(), tell)
     const ofMonths = await world.database.on(client => judgeMonths(client, months))
     tell(
       `${months.old.name} held ${old} operations and is to be gone, ${months.next.name} to have come: ${ofMonths.length === 0}`,
@@ -83,12 +96,16 @@ export async function runDay({ minutes, devices, tell }: DayOptions): Promise<Ru
   }
 }
 
-async function makeJob(client: StubbornClient, name: string): Promise<string> {
+async function makeJob(
+  client: StubbornClient,
+  name: string,
+  append: Record<string, readonly string[]> = { tags: ['sim'] },
+): Promise<string> {
   const request = {
     name,
     parameters: {},
     active: true,
-    target: { append: { tags: ['sim'] } },
+    target: { append },
     operationParameters: { ackTimeout: 20_000, timeout: 20_000, retries: 2 },
   }
   const { body } = await client.call<JobView>('POST', '/north/v80/operation/jobs', { job: { request } })
@@ -96,54 +113,70 @@ async function makeJob(client: StubbornClient, name: string): Promise<string> {
 }
 
 /** Reads a job until it has ended, and answers how many operations it had. */
-async function followJob(
-  client: StubbornClient,
-  id: string,
-  read: <T>(work: () => Promise<T>) => Promise<T> = work => work(),
-): Promise<number> {
+async function followJob(client: StubbornClient, id: string): Promise<number> {
   for (;;) {
-    const { body } = await read(() => client.call<JobView>('GET', `/north/v80/operation/jobs/${id}`))
+    const { body } = await client.call<JobView>('GET', `/north/v80/operation/jobs/${id}`)
     const { summary, execution } = body.report
     if (summary.inProgress.total === 0 && execution.finishedDate !== '') return summary.total
     await sleep(100)
   }
 }
 
+const TIMED = ['read', 'create', 'commit'] as const
+type Times = Readonly<Record<(typeof TIMED)[number], number[]>>
+
 interface Load {
   readonly ended: Promise<unknown>
   operations(): number
   /** the times measured since the last call */
-  times(): { readonly read: number[]; readonly create: number[] }
+  times(): Times
 }
 
-function createLoad(world: World, over: AbortSignal): Load {
-  const { client } = world.parties[0]
+function createLoad(world: World, dayMs: number, over: AbortSignal): Load {
+  const [{ client }, other] = world.parties
+  const startedAt = performance.now()
   let operations = 0
-  let read: number[] = []
-  let create: number[] = []
+  let times: Times = { read: [], create: [], commit: [] }
 
-  async function timed<T>(times: number[], work: () => Promise<T>): Promise<T> {
+  async function timed<T>(what: keyof Times, work: () => Promise<T>): Promise<T> {
     const from = performance.now()
     const result = await work()
-    times.push(performance.now() - from)
+    times[what].push(performance.now() - from)
     return result
   }
 
+  /** Jobs over the fleet, none before its time. */
   async function jobAfterJob(name: string): Promise<void> {
     while (!over.aborted) {
-      const id = await timed(create, () => makeJob(client, name))
-      operations += await followJob(client, id, work => timed(read, work))
+      const dueMs = (operations / DAY_OPERATIONS) * dayMs
+      const isDue = await sleep(dueMs - (performance.now() - startedAt), true, { signal: over }).catch(() => false)
+      if (isDue) operations += await followJob(client, await makeJob(client, name))
     }
   }
 
+  /** What is timed, at a pace of its own: a job of one device, a look at it, and a commit that has nothing to do with them. */
+  async function ask(): Promise<void> {
+    await world.database.on(async database => {
+      await database.query('create table chaos_commit (made int)')
+      for (let made = 0; !over.aborted; made += 1) {
+        const { id: device } = other.devices[made % other.devices.length]!
+        const job = await timed('create', () =>
+          makeJob(other.client, NAMES[made % NAMES.length]!, { entities: [device] }),
+        )
+        await timed('read', () => other.client.call('GET', `/north/v80/operation/jobs/${job}`))
+        await timed('commit', () => database.query('insert into chaos_commit values ($1)', [made]))
+        await sleep(ASK_EVERY_MS, undefined, { signal: over }).catch(() => {})
+      }
+    })
+  }
+
   return {
-    ended: Promise.all(NAMES.slice(0, AT_ONCE).map(jobAfterJob)),
+    ended: Promise.all([...NAMES.map(jobAfterJob), ask()]),
     operations: () => operations,
     times() {
-      const times = { read, create }
-      read = []
-      create = []
-      return times
+      const taken = times
+      times = { read: [], create: [], commit: [] }
+      return taken
     },
   }
 }
@@ -163,7 +196,7 @@ async function take(world: World, load: Load, atMs: number): Promise<Sample> {
   )
   const metrics = await fetch(`${world.nodes[0]!.url}/metrics`).then(answer => answer.text())
   const [, heap] = /^nodejs_heap_size_used_bytes (\S+)$/m.exec(metrics) ?? []
-  const { read, create } = load.times()
+  const { read, create, commit } = load.times()
   const { hot, ended, dead } = rows[0]!
   return {
     atMs: Math.round(atMs),
@@ -175,42 +208,36 @@ async function take(world: World, load: Load, atMs: number): Promise<Sample> {
     operations: load.operations(),
     readMs: percentile(read, 0.99),
     createMs: percentile(create, 0.99),
+    commitMs: percentile(commit, 0.99),
   }
 }
 
 function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
-  return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0)
+  return Math.round((sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0) * 10) / 10
 }
 
-function summarize(samples: readonly Sample[], tell: (line: string) => void): RunEnd {
-  const third = Math.floor(samples.length / 3)
-  if (third === 0) return { wrong: ['the day was too short to tell'], leftOut: [], figures: {} }
-  // The first samples see a process that is still warming up.
-  const [first, last] = [samples.slice(1, third + 1), samples.slice(-third)]
-  const { operations, atMs, endedMb } = samples.at(-1)!
-  const days = operations / DAY_OPERATIONS
+function summarize(all: readonly Sample[], operations: number, tell: (line: string) => void): RunEnd {
+  const samples = all.slice(WARMING)
+  const { atMs, endedMb } = all.at(-1)!
   tell(
-    `${operations.toLocaleString('en')} operations in ${(atMs / 60_000).toFixed(1)} minutes: what ten thousand devices with ten operations a day ` +
-      `do in ${days.toFixed(2)} days. Ended operations take ${endedMb} MB.`,
+    `${operations.toLocaleString('en')} operations in ${(atMs / 60_000).toFixed(1)} minutes: ten thousand devices with ten operations a day ` +
+      `have ${DAY_OPERATIONS.toLocaleString('en')}. Ended operations take ${endedMb} MB.`,
   )
-  const figures: Record<string, unknown> = {
-    operations,
-    minutes: Math.round(atMs / 60_000),
-    days: Math.round(days * 100) / 100,
-    endedMb,
+  const figures: Record<string, unknown> = { operations, minutes: Math.round(atMs / 60_000), endedMb }
+  const wrong = operations < DAY_OPERATIONS ? [`a day has ${DAY_OPERATIONS} operations, this one ${operations}`] : []
+  const usual = middle(samples.map(({ commitMs }) => commitMs))
+  for (const name of Object.keys(BOUNDS) as (keyof typeof BOUNDS)[]) {
+    // Where the machine slows, the commit beside the service does, too.
+    const values = samples.map(sample =>
+      name === 'readMs' || name === 'createMs' ? (sample[name] * usual) / Math.max(1, sample.commitMs) : sample[name],
+    )
+    const { from, to, grows } = trendOf(values, BOUNDS[name])
+    const told = `${Math.round(from)} to ${Math.round(to)}`
+    tell(`${name}: from ${told}`)
+    figures[name] = told
+    if (grows) wrong.push(`${name} grew from ${told}`)
   }
-  const wrong = (Object.keys(GROWTH_MAX) as (keyof typeof GROWTH_MAX)[]).flatMap(name => {
-    const middle = (of: readonly Sample[]) =>
-      percentile(
-        of.map(sample => sample[name]),
-        0.5,
-      )
-    const [before, after] = [middle(first), middle(last)]
-    tell(`${name}: ${before} in the first third, ${after} in the last`)
-    figures[name] = `${before} to ${after}`
-    const grown = after > before * GROWTH_MAX[name] && after - before > GRAIN[name]
-    return grown ? [`${name} grew from ${before} to ${after}`] : []
-  })
+  figures.commitMs = usual
   return { wrong, leftOut: [], figures }
 }

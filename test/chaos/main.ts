@@ -24,7 +24,7 @@ const { values, positionals } = parseArgs({
     nodes: { type: 'string', default: '3' },
     pace: { type: 'string', default: '1' },
     broker: { type: 'string' },
-    minutes: { type: 'string', default: '15' },
+    minutes: { type: 'string', default: '10' },
     keep: { type: 'boolean', default: false },
   },
 })

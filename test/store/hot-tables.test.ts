@@ -74,7 +74,7 @@ function comparesPartition(text: string, name?: string): boolean {
   const column = name === undefined ? '(?:\\w+\\.)?partition\\b' : `\\b${name}\\.partition\\b`
   const row = `\\([^()]*${column}[^()]*\\)`
   const using = '(?:join|using) [^()]*using \\([^()]*\\bpartition\\b[^()]*\\)'
-  return new RegExp(`(?:${column}|${row}) (?:=|in\\b)|(?:=|in) (?:${column}|${row})|${using}`).test(text)
+  return new RegExp(`(?:${column}|${row}) (?:=|in\\b|between\\b)|(?:=|in) (?:${column}|${row})|${using}`).test(text)
 }
 
 /**
@@ -91,6 +91,29 @@ function namesPartition(text: string, table: string): boolean {
 
 const hotStatements = statements
   .map(({ name, text }) => ({ name, text: flat(text) }))
+  .filter(({ text }) => hotTablesIn(text).length > 0)
+
+/** Composed where they are asked: what a client selects, counts and plans is of all partitions, and not of the hot path. */
+const COMPOSED_OVER_ALL = new Set(['selected-entities.ts', 'target-counting.ts'])
+
+/** The statements of a file that are composed as they are asked, with the pieces of the same file in their places. */
+function composedIn(source: string): string[] {
+  const pieces = new Map(
+    [...source.matchAll(/const (\w+) = sql`([^`]*)`/g)].map(([, name, text]) => [name!, text!] as const),
+  )
+  return [...source.matchAll(/\bsql`([^`]*)`/g)].map(([, text]) =>
+    flat(text!.replaceAll(/\$\{(\w+)\}/g, (whole, name: string) => pieces.get(name) ?? whole)),
+  )
+}
+
+const composed = (
+  await Promise.all(
+    (
+      await readdir(folder)
+    ).map(async file => composedIn(await readFile(path.join(folder, file), 'utf8')).map(text => ({ file, text }))),
+  )
+)
+  .flat()
   .filter(({ text }) => hotTablesIn(text).length > 0)
 
 const rowsOf = async (text: string) => (await database.executeSql(text, [HOT])).rows
@@ -168,6 +191,20 @@ describe('a statement on hot tables', () => {
     ],
   ])('does not name the partition where it only %s', (_, text) => {
     expect(hotTablesIn(text).some(table => !namesPartition(text, table))).toBe(true)
+  })
+
+  test('names the partition also where it is composed as it is asked, as a target is resolved', () => {
+    expect(composed.some(({ text }) => text.includes('insert into operation ('))).toBe(true)
+    const without = composed.filter(
+      ({ file, text }) => !COMPOSED_OVER_ALL.has(file) && hotTablesIn(text).some(table => !namesPartition(text, table)),
+    )
+    expect(without).toEqual([])
+  })
+
+  test('is meant for all partitions only where it still is there', () => {
+    const names = new Set(statements.map(({ name }) => name))
+    expect([...OVER_ALL_PARTITIONS, ...NOTHING_TO_JOIN].filter(name => !names.has(name))).toEqual([])
+    expect([...COMPOSED_OVER_ALL].filter(file => !composed.some(each => each.file === file))).toEqual([])
   })
 
   test('names the partition of each of them, unless it is meant for all', () => {
