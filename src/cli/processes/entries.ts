@@ -14,6 +14,9 @@ export function entry(name: string): string {
   return path.join(path.dirname(here), '../..', `${name}${path.extname(here)}`)
 }
 
+/** What people type for this command line: in a checkout it is not on the path. */
+export const TYPED = path.extname(here) === '.ts' ? 'npm run -s drover --' : 'drover'
+
 /** The oldest Node that has all that the service stands on; the commands that only ask a service run on older ones. */
 const SERVICE_NODE = [22, 13] as const
 

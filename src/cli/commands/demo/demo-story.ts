@@ -15,7 +15,7 @@ import {
   type OperationView,
 } from '../../../contract/client/client.ts'
 import { type Child, startChild } from '../../processes/child.ts'
-import { entry, SIMULATOR_FLAGS } from '../../processes/entries.ts'
+import { entry, SIMULATOR_FLAGS, TYPED } from '../../processes/entries.ts'
 import { createJobProgress, type ShownSummary } from '../jobs/job-progress.ts'
 import { type CallbackReceiver, openCallbackReceiver } from './callback-receiver.ts'
 
@@ -32,6 +32,7 @@ const FINAL = ['FINISHED', 'FINISHED_WITH_ERRORS', 'CANCELLED', 'TIMEOUT_CANCELL
 const START_MS = 60_000
 const JOB_MS = 600_000
 const PREFIX = 'sim'
+const EMAIL = 'demo@example.com'
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
 /** Runs the demo; answers the exit code. Everything it starts it ends, and its folder goes with it, unless it is kept. */
@@ -46,7 +47,7 @@ export async function runDemo(options: DemoOptions): Promise<number> {
     const story = tell(options, folder, receiver, children)
     const code = await Promise.race([story, interrupted.then(() => 130)])
     if (options.keep && code !== 130) {
-      say('\nKept running. Interrupt (Ctrl-C) to end it.')
+      say('\nIt is kept running until you interrupt it (Ctrl-C).')
       await interrupted
     }
     return code
@@ -63,12 +64,14 @@ async function tell(
   receiver: CallbackReceiver,
   children: Child[],
 ): Promise<number> {
-  const apiKey = randomBytes(24).toString('base64url')
+  const [apiKey, password] = [randomBytes(24).toString('base64url'), randomBytes(12).toString('base64url')]
   const service = startChild(entry('main'), [], {
     DROVER_DATA_DIR: path.join(folder, 'data'),
     DROVER_HOST: '127.0.0.1',
     DROVER_PORT: '0',
     DROVER_MQTT_PORT: '0',
+    DROVER_ADMIN_EMAIL: EMAIL,
+    DROVER_ADMIN_PASSWORD: password,
     DROVER_ADMIN_API_KEY: apiKey,
     DROVER_CALLBACK_ALLOW_LOOPBACK: 'true',
     DROVER_LOG_LEVEL: 'info',
@@ -92,9 +95,6 @@ async function tell(
   say(`\nreport.summary\n${JSON.stringify(summary, null, 2)}\n\nFive operations`)
   for (const operation of samples) say(describe(operation))
   say(`\nThe service listens at ${url}, its broker at ${mqtt}; the organization is drover.`)
-  if (options.keep)
-    say(`API key: ${apiKey}\n\nTo ask it:\n\n  export DROVER_URL=${url} DROVER_API_KEY=${apiKey}\n  drover jobs list`)
-
   const faults = [
     ...(started.job.id === job.id && finished.job.id === job.id ? [] : ['a callback was about another job']),
     ...(summary.total === options.devices ? [] : [`${summary.total} operations on ${options.devices} devices`]),
@@ -103,7 +103,23 @@ async function tell(
   ]
   if (faults.length === 0) say('Every operation reached a final state, and the counters agree with a recount.')
   for (const fault of faults) say(`FAULT: ${fault}`)
+  if (options.keep) say(waysIn(url, apiKey, password))
   return faults.length === 0 ? 0 : 1
+}
+
+/** How people look at what is kept running. */
+function waysIn(url: string, apiKey: string, password: string): string {
+  return `
+To look at it, open the console and sign in:
+
+  ${url}/console
+  ${EMAIL}
+  ${password}
+
+To ask it from another terminal:
+
+  export DROVER_URL=${url} DROVER_API_KEY=${apiKey}
+  ${TYPED} jobs list`
 }
 
 function request(callback: string): JobRequestSchema {
