@@ -88,6 +88,23 @@ const COUNTED_AS = field(
   ),
 )
 
+/** Of the last step of an ended operation that ended in ERROR; a step without a description has an empty one. */
+const ofFailedStep = (names: string, member: string): SearchField =>
+  field(
+    'text',
+    names,
+    sql`(select coalesce(element ->> ${member}::text, '')
+           from jsonb_array_elements(case jsonb_typeof(o.steps) when 'array' then o.steps end) with ordinality as step(element, place)
+          where element ->> 'result' = 'ERROR' order by place desc limit 1)`,
+  )
+
+/** What is told of ended operations alone, and by no row of them. */
+const OF_ENDED = [
+  COUNTED_AS,
+  ofFailedStep('operations.failedStep.name operationFailedStepName', 'name'),
+  ofFailedStep('operations.failedStep.description operationFailedStepDescription', 'description'),
+]
+
 const RESULTS: Pick<SearchField, 'anyOf' | 'noneOf'> = words(
   OPERATION_RESULTS,
   found => sql`o.result = any(${found}::operation_result[])`,
@@ -168,7 +185,7 @@ export function operationFields(kind: OperationKind, organization: number): read
       isOpen ? sql`${PENDING}::text` : sql`o.result::text`,
       isOpen ? words(OPERATION_RESULTS, found => sql`${found.includes(PENDING)}::boolean`) : RESULTS,
     ),
-    ...(isOpen ? [] : [COUNTED_AS]),
+    ...(isOpen ? [] : OF_ENDED),
     field('text', 'operations.description operationDetails', sql`${detail}.description`, own),
     ofJob('date', 'operations.date operationDate', sql`coalesce(j.activated_at, j.created_at)`),
     ofJob(
@@ -195,7 +212,7 @@ export function operationFields(kind: OperationKind, organization: number): read
     }),
   ].map(each => {
     const [name = ''] = each.names
-    return name.startsWith('operations.') && !name.includes('[]') && each !== COUNTED_AS
+    return name.startsWith('operations.') && !name.includes('[]') && !OF_ENDED.includes(each)
       ? { ...each, path: name.slice('operations.'.length) }
       : each
   })

@@ -1,44 +1,22 @@
 /** One job in the console: what became of all that it was asked for, why the rest waits, and the course of one operation. */
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { isFinal, response } from '../service/house.ts'
+import { isFinal } from '../service/house.ts'
 import { createJob, readJob, readOperations } from '../service/jobs.ts'
 import { type Console, hasBrowser, openConsole } from './browser.ts'
+import { pulling } from './pulling.ts'
 
 const HOUR_MS = 3_600_000
 
 describe.skipIf(!hasBrowser)('a job in the console', () => {
   let at: Console
-  const keys = new Map<string, string>()
+  let taken: Awaited<ReturnType<typeof pulling>>['taken']
+  let answer: Awaited<ReturnType<typeof pulling>>['answer']
 
   beforeAll(async () => {
     at = await openConsole()
-    for (const id of ['good', 'bad', 'late', 'away']) {
-      keys.set(
-        id,
-        await at.house.provision(id, {
-          'provision.device.operation.flow': 'pull',
-          'provision.administration.tags': ['shed'],
-        }),
-      )
-    }
+    ;({ taken, answer } = await pulling(at.house, 'shed', ['good', 'bad', 'late', 'away']))
   })
-
-  interface Pending {
-    readonly operation: { readonly request: { readonly id: string } }
-  }
-
-  /** What a device is asked to do, once it is asked. */
-  async function taken(device: string): Promise<string> {
-    const ask = () => at.house.south<Pending | undefined>(device, keys.get(device) ?? '', 'operation/pending?wait=10')
-    for (;;) {
-      const { body } = await ask()
-      if (body) return body.operation.request.id
-    }
-  }
-
-  const answer = (device: string, id: string, members: Record<string, unknown>) =>
-    at.house.south(device, keys.get(device) ?? '', 'operation/response', response(id, members))
 
   const waits = (page: Page) => page.getByRole('list', { name: 'What is waited for' })
 

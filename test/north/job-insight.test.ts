@@ -107,6 +107,17 @@ test('ended operations are found by what they are counted as', async () => {
   expect((await ask('byUser')).body).toMatchObject({ summary: { count: 0 } })
 })
 
+test('ended operations are found by the last of their steps that ended in error, and by there being none', async () => {
+  const search = '/search/entities/operations/history'
+  const ask = async (filter: object) => {
+    const { body } = await door.ask('POST', search, { filter: { and: [{ eq: { jobId: jobId(job) } }, filter] } })
+    return (body.operations as { entityId: string }[]).map(each => each.entityId).toSorted()
+  }
+  expect(await ask({ eq: { 'operations.failedStep.name': 'INSTALL' } })).toEqual(['bad-1', 'bad-2'])
+  expect(await ask({ eq: { 'operations.failedStep.description': 'disk full' } })).toEqual(['bad-1', 'bad-2'])
+  expect(await ask({ exists: { 'operations.failedStep.name': false } })).toEqual(['good'])
+})
+
 test('all operations of a job come as CSV', async () => {
   const answer = await door.ask('GET', `${path}/operations`, undefined, { accept: 'text/csv' })
   const lines = answer.text.trim().split('\n')

@@ -3,13 +3,12 @@ import { Button } from '@mantine/core'
 import { count } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
 import { AsOf } from '../../parts/as-of.tsx'
-import { CsvButton } from '../../parts/csv.tsx'
-import { CurlButton } from '../../parts/curl.tsx'
+import { TakeAway } from '../../parts/csv.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Failed, Loading } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
 import { asking } from '../../request.ts'
-import type { FailureChosen } from './operation-filter.ts'
+import { beside, type FailureChosen } from './operation-filter.ts'
 
 const EVERY_MS = 10_000
 
@@ -33,12 +32,7 @@ export function JobFailures({ jobId, isLive, choose }: Props) {
           <AsOf of={found} live={false} />
         </span>
       }
-      actions={
-        <>
-          <CurlButton ask={asked} what="Failures" />
-          <CsvButton ask={asked} name={`failures-${jobId}`} />
-        </>
-      }
+      actions={<TakeAway ask={asked} name={`failures-${jobId}`} what="Failures" />}
     >
       {found.isPending && <Loading what="the failures" />}
       {found.isError && !found.data && <Failed error={found.error} retry={() => void found.refetch()} />}
@@ -68,7 +62,7 @@ export function JobFailures({ jobId, isLive, choose }: Props) {
                   <Button
                     size="compact-xs"
                     variant="default"
-                    onClick={() => choose({ result, step, stepDescription, description })}
+                    onClick={() => choose({ status, result, step, stepDescription, description })}
                   >
                     Show these devices
                   </Button>
@@ -78,6 +72,7 @@ export function JobFailures({ jobId, isLive, choose }: Props) {
                     <td className="right figure strong">{count(number)}</td>
                     <td>
                       <Status word={result} />
+                      <div className="quiet small">{beside(status, result)}</div>
                       <div className="narrow-only small">
                         <p className="quiet">{[step, description, stepDescription].filter(Boolean).join(' · ')}</p>
                         {show}

@@ -5,15 +5,14 @@ import { Link, useSearchParams } from 'wouter'
 import type { JobView, OperationView } from '../../../contract/client/client.ts'
 import { count, Instant } from '../../figures.tsx'
 import { AsOf } from '../../parts/as-of.tsx'
-import { CsvButton } from '../../parts/csv.tsx'
-import { CurlButton } from '../../parts/curl.tsx'
+import { TakeAway } from '../../parts/csv.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Status } from '../../parts/status.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
 import { isFinal, readable, sharesOf } from '../../words.ts'
-import { type Chosen, readOperations, searchOf, wholeOf } from './operation-filter.ts'
+import { beside, type Chosen, type FailureChosen, readOperations, searchOf, wholeOf } from './operation-filter.ts'
 
 const columns = (jobId: string, query: string): readonly Column<OperationView>[] => [
   {
@@ -88,6 +87,7 @@ export function useChosen(): Chosen & { readonly choose: (chosen: Partial<Chosen
     result === null
       ? null
       : {
+          status: params.get('status') ?? 'FINISHED',
           result,
           step: params.get('step'),
           stepDescription: params.get('stepDescription') ?? '',
@@ -98,6 +98,7 @@ export function useChosen(): Chosen & { readonly choose: (chosen: Partial<Chosen
     if (share !== null) set.set('show', share)
     if (next) {
       set.set('result', next.result)
+      if (next.status !== 'FINISHED') set.set('status', next.status)
       if (next.step !== null) set.set('step', next.step)
       if (next.stepDescription !== '') set.set('stepDescription', next.stepDescription)
       if (next.description !== '') set.set('description', next.description)
@@ -166,8 +167,7 @@ export function JobOperations({ job, picked }: { readonly job: JobView; readonly
               }
             />
           </form>
-          <CurlButton ask={whole} what="These operations" />
-          <CsvButton ask={whole} name={`operations-${job.id}`} />
+          <TakeAway ask={whole} name={`operations-${job.id}`} what="These operations" />
         </>
       }
     >
@@ -197,5 +197,7 @@ export function JobOperations({ job, picked }: { readonly job: JobView; readonly
   )
 }
 
-const failureWords = ({ result, step, stepDescription, description }: NonNullable<Chosen['failure']>): string =>
-  [readable(result), step && `at ${step}`, stepDescription, description].filter(Boolean).join(' · ')
+const failureWords = ({ status, result, step, stepDescription, description }: FailureChosen): string =>
+  [readable(result), beside(status, result), step && `at ${step}`, description, stepDescription]
+    .filter(Boolean)
+    .join(' · ')

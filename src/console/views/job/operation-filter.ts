@@ -4,14 +4,20 @@ import type { FoundOperations, OperationView } from '../../../contract/client/cl
 import type { PageAsked, PageRead } from '../../parts/virtual-table.tsx'
 import type { Ask } from '../../request.ts'
 import { ask, asking } from '../../request.ts'
+import { readable } from '../../words.ts'
 
 /** One group of failures, as the filter of the table. */
 export interface FailureChosen {
+  readonly status: string
   readonly result: string
   readonly step: string | null
   readonly stepDescription: string
   readonly description: string
 }
+
+/** The status of a failure in words, where its result does not say it already. */
+export const beside = (status: string, result: string): string =>
+  status === 'FINISHED' || status === result ? '' : readable(status)
 
 /** What the address says of the operations shown. */
 export interface Chosen {
@@ -48,10 +54,11 @@ export function searchOf(jobId: string, { share, failure, entity }: Chosen): Ope
   const parts: Record<string, unknown>[] = [{ eq: { 'operations.jobId': jobId } }]
   if (entity !== '') parts.push({ eq: { 'operations.entityId': entity } })
   if (failure) {
-    parts.push({ eq: { 'operations.result': failure.result } })
-    if (failure.step !== null) parts.push({ eq: { 'operations.steps[].name': failure.step } })
-    if (failure.stepDescription !== '') {
-      parts.push({ eq: { 'operations.steps[].description': failure.stepDescription } })
+    parts.push({ eq: { 'operations.status': failure.status } }, { eq: { 'operations.result': failure.result } })
+    if (failure.step === null) parts.push({ exists: { 'operations.failedStep.name': false } })
+    else {
+      parts.push({ eq: { 'operations.failedStep.name': failure.step } })
+      parts.push({ eq: { 'operations.failedStep.description': failure.stepDescription } })
     }
     const described = { 'operations.description': failure.description }
     const bare = { or: [{ exists: { 'operations.description': false } }, { eq: described }] }
