@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { DeliveriesPage } from '../../src/contract/delivery.ts'
+import { sql } from '../../src/store/statement.ts'
 import { createJob, readJob } from '../service/jobs.ts'
 import { type Console, hasBrowser, openConsole } from './browser.ts'
 
@@ -44,6 +46,60 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     await waiting.getByRole('link', { name: '7', exact: true }).click()
     await expect.poll(() => page.url()).toContain('show=IDLE')
     await expect.poll(() => page.getByRole('region', { name: 'Jobs' }).locator('tbody a').count()).toBe(7)
+  })
+
+  test('a paused job and a delivery that was given up wait for a person, each leads to where it is mended, and leaves once it is', async () => {
+    const { id } = await jobOnAll({
+      name: 'REBOOT_EQUIPMENT',
+      parameters: { type: 'SOFTWARE' },
+      callback: 'http://127.0.0.1:9/nobody',
+      userNotes: 'held by hand',
+    })
+    const put = (active: boolean) =>
+      at.house.call('PUT', `/north/v80/operation/jobs/${id}`, { job: { request: { active } } })
+    await expect.poll(async () => (await readJob(at.house.client, id)).report.summary.status).toBe('IN_PROGRESS')
+    expect((await put(false)).status).toBe(200)
+    // As if its receiver had been tried for more than a day.
+    const givenUp = async () => {
+      await at.house.database.query(
+        sql`update delivery set opened_at = opened_at - interval '2 days' where state = 'OPEN'`,
+      )
+      const { body } = await at.house.call<DeliveriesPage | undefined>('GET', `/north/v80/deliveries?job=${id}`)
+      return body?.deliveries.map(each => [each.event, each.state])
+    }
+    await expect.poll(givenUp).toEqual([['jobStarted', 'GIVEN_UP']])
+
+    const page = await at.visit('/')
+    const waiting = page.getByRole('region', { name: 'What needs a person' })
+    const group = (word: string) => waiting.locator('section').filter({ hasText: word })
+    const line = group('to be resumed').getByRole('listitem')
+    await line.getByText('held by hand').waitFor()
+    expect(await group('Paused').getByRole('heading').innerText()).toMatch(/^Paused\s*1\s*to be resumed$/)
+    const told = group('Given up')
+    expect(await told.getByRole('heading').innerText()).toMatch(/^Given up\s*1\s*to be repeated$/)
+    await told.getByRole('listitem').getByRole('link', { name: 'jobStarted to http://127.0.0.1:9/nobody' }).click()
+    const row = page.getByRole('region', { name: 'Deliveries' }).locator('tbody tr')
+    await row.filter({ hasText: 'Given up' }).getByRole('link', { name: id }).waitFor()
+    expect(await row.count()).toBe(1)
+    await row.getByRole('button', { name: 'Repeat' }).waitFor()
+
+    await page.goBack()
+    await group('Paused').getByRole('link', { name: '1', exact: true }).click()
+    await expect.poll(() => page.url()).toContain('show=PAUSED')
+    const jobs = page.getByRole('region', { name: 'Jobs' }).locator('tbody a')
+    await expect
+      .poll(async () => (await jobs.allTextContents()).map(each => each.includes('held by hand')))
+      .toEqual([true])
+    await page.goBack()
+    await line.getByRole('link', { name: 'REBOOT_EQUIPMENT' }).click()
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    expect(page.url()).toMatch(new RegExp(`/jobs/${id}$`))
+
+    await page.goto(`${at.house.url}/console/`)
+    await line.waitFor()
+    await put(true)
+    await group('Paused').waitFor({ state: 'detached' })
+    await at.house.call('DELETE', `/north/v80/operation/jobs/${id}`)
   })
 
   test('the list of jobs is sorted by its heads, one way and the other, and its address keeps that', async () => {

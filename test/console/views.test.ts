@@ -16,7 +16,11 @@ interface View {
   readonly address: () => string
   /** what is there once the view is */
   readonly shows: string
+  /** what a form that only gathers has not: figures that change, and a request to show as a command */
+  readonly without?: readonly ('figures' | 'command')[]
 }
+
+const GATHERS = ['figures', 'command'] as const
 
 let job = ''
 let operation = ''
@@ -26,23 +30,44 @@ const views: readonly View[] = [
   { name: 'jobs', address: () => '/jobs', shows: 'Meters of the north' },
   { name: 'job', address: () => `/jobs/${job}`, shows: 'Show these devices' },
   { name: 'operation', address: () => `/jobs/${job}/operations/${operation}`, shows: 'Timeline' },
-  { name: 'launch-what', address: () => '/launch/what?type=UPDATE', shows: 'Version of the bundle' },
-  { name: 'launch-whom', address: () => '/launch/whom?type=REFRESH_INFO&device=meter-1', shows: 'Found now' },
-  { name: 'launch-when', address: () => '/launch/when?type=REFRESH_INFO&device=meter-1', shows: 'Scattering' },
-  { name: 'launch-plan', address: () => '/launch/plan?type=REFRESH_INFO&device=meter-1', shows: 'Launch on 1 device' },
+  { name: 'launch-what', address: () => '/launch/what?type=UPDATE', shows: 'Version of the bundle', without: GATHERS },
+  {
+    name: 'launch-whom',
+    address: () => '/launch/whom?type=REFRESH_INFO&device=meter-1',
+    shows: 'Found now',
+    without: ['figures'],
+  },
+  {
+    name: 'launch-when',
+    address: () => '/launch/when?type=REFRESH_INFO&device=meter-1',
+    shows: 'Scattering',
+    without: GATHERS,
+  },
+  {
+    name: 'launch-plan',
+    address: () => '/launch/plan?type=REFRESH_INFO&device=meter-1',
+    shows: 'Launch on 1 device',
+    without: ['figures'],
+  },
   { name: 'tasks', address: () => '/tasks', shows: 'Nightly refresh' },
   { name: 'calendar', address: () => '/tasks?view=calendar', shows: 'Nightly refresh' },
   { name: 'task', address: () => '/tasks/nightly', shows: 'every day at 02:30:00+01:00' },
-  { name: 'new-task', address: () => '/tasks/new/when?type=REFRESH_INFO&device=meter-1', shows: 'How often' },
+  {
+    name: 'new-task',
+    address: () => '/tasks/new/when?type=REFRESH_INFO&device=meter-1',
+    shows: 'How often',
+    without: GATHERS,
+  },
   { name: 'types', address: () => '/types', shows: 'Restarts the device.' },
   { name: 'catalog', address: () => '/types?view=catalog', shows: 'Clone' },
-  { name: 'type', address: () => '/types/REBOOT_EQUIPMENT', shows: 'Kind of reboot' },
+  { name: 'type', address: () => '/types/REBOOT_EQUIPMENT', shows: 'Kind of reboot', without: ['figures'] },
+  { name: 'new-type', address: () => '/types/new', shows: 'Form preview', without: ['figures'] },
   { name: 'devices', address: () => '/devices', shows: 'meter-1' },
   { name: 'device', address: () => '/devices/meter-1', shows: 'battery.level' },
   { name: 'deliveries', address: () => '/deliveries', shows: 'jobFinished' },
   { name: 'audit', address: () => '/audit', shows: '/north/v80/operation/jobs' },
   { name: 'users', address: () => '/users', shows: 'New user' },
-  { name: 'account', address: () => '/account', shows: 'Change your password' },
+  { name: 'account', address: () => '/account', shows: 'Change your password', without: ['figures'] },
 ]
 
 describe.skipIf(!hasBrowser)('every view', () => {
@@ -90,27 +115,57 @@ describe.skipIf(!hasBrowser)('every view', () => {
   /** Waits until the view is there, and nothing of it is still being loaded. */
   async function seen(page: Page, { shows }: View): Promise<void> {
     await page.getByText(shows, { exact: false }).first().waitFor({ state: 'attached' })
-    await expect.poll(() => page.locator('.spinner').count(), { timeout: 30_000 }).toBe(0)
+    await settled(page)
+  }
+
+  /** What each view keeps to, in both schemes, on a wide screen and on a phone. */
+  async function isAsItMustBe(page: Page): Promise<void> {
+    expect(await firstLoad(page)).toBeLessThan(FIRST_LOAD_MAX)
+    expect(await accessibilityFaults(page)).toEqual([])
+
+    await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })
+    await page.locator('html[data-mantine-color-scheme="dark"]').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+
+    await page.setViewportSize({ width: 390, height: 844 })
+    await expect.poll(() => tooWide(page), { timeout: 10_000 }).toEqual([])
+    await expect.poll(() => cramped(page), { timeout: 10_000 }).toEqual([])
+    expect(await accessibilityFaults(page)).toEqual([])
   }
 
   test.each(views)(
-    '$name keeps to WCAG AA in both schemes and to the content security policy, and fits a phone',
+    '$name keeps to WCAG AA in both schemes and to the content security policy, fits a phone, and tells times, commands and the age of figures',
     async view => {
       const page = await at.visit(view.address())
       await seen(page, view)
-      expect(await firstLoad(page)).toBeLessThan(FIRST_LOAD_MAX)
-      expect(await accessibilityFaults(page)).toEqual([])
-
-      await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })
-      await page.locator('html[data-mantine-color-scheme="dark"]').waitFor()
-      expect(await accessibilityFaults(page)).toEqual([])
-
-      await page.setViewportSize({ width: 390, height: 844 })
-      await expect.poll(() => tooWide(page), { timeout: 10_000 }).toEqual([])
-      await expect.poll(() => cramped(page), { timeout: 10_000 }).toEqual([])
-      expect(await accessibilityFaults(page)).toEqual([])
+      const { without = [] } = view
+      await expect.poll(() => timesWithoutUtc(page)).toEqual([])
+      await expect.poll(() => tablesWithoutFile(page)).toEqual([])
+      const commands = page.locator('#main').getByRole('button', { name: / with curl$/ })
+      const told = (await commands.count()) + (await page.getByText('The same with curl').count())
+      expect(told > 0).toBe(!without.includes('command'))
+      if (!without.includes('figures')) await page.locator('#main .as-of time').first().waitFor()
+      await isAsItMustBe(page)
     },
   )
+
+  test('the door keeps to all that, too', async () => {
+    const page = await at.visit('/jobs', { as: false })
+    await page.getByRole('heading', { name: 'Sign in to Drover' }).waitFor()
+    await isAsItMustBe(page)
+  })
+
+  test('every address that the console has is among the views that are looked at here', async () => {
+    const text = await readFile(new URL('../../src/console/app.tsx', import.meta.url), 'utf8')
+    const addresses = [...text.matchAll(/\{ path: '([^']+)'/g)].map(([, address = '']) => address)
+    expect(addresses.length).toBeGreaterThan(10)
+    const patterns = addresses.map(
+      each => new RegExp(`^${each.replace(/\/:\w+\?/g, '(/[^/]+)?').replace(/:\w+/g, '[^/]+')}$`),
+    )
+    const pathOf = (view: View) => view.address().replace(/\?.*/, '')
+    const shown = new Set(views.map(view => addresses[patterns.findIndex(each => each.test(pathOf(view)))]))
+    expect([...shown].toSorted()).toEqual(addresses.toSorted())
+  })
 
   test('a type with a pattern loads no more at first, and its pattern is judged once something is filled in', async () => {
     const word = { type: 'string', title: 'Word', pattern: '^a+$' }
@@ -212,47 +267,61 @@ describe.skipIf(!hasBrowser)('every view', () => {
     await expect.poll(() => run.getAttribute('href')).toBe(`/console/jobs/${made?.id}`)
   })
 
-  /** Tables by their address: the name of the file, its first line, and what stands in it. */
-  const tables: readonly (readonly [address: () => string, name: string, head: RegExp, holds: string])[] = [
-    [() => '/jobs', 'jobs', /^id;taskId;/, 'REBOOT_EQUIPMENT'],
-    [() => `/jobs/${job}`, 'failures-', /^count;/, 'ERROR_PROCESSING'],
-    [() => `/jobs/${job}`, 'operations-', /^operationId;entityId;/, 'meter-23'],
-    [() => '/tasks', 'tasks', /^id;name;/, 'Nightly refresh'],
-    [() => '/tasks/nightly', 'jobs-of-nightly', /^id;taskId;/, 'REFRESH_INFO'],
-    [() => '/tasks?view=calendar', 'runs-', /^date;taskId;name;status;jobId$/, ';nightly;Nightly refresh;to come;'],
-    [() => '/types?words=reboot', 'operation-types', /^name;title;/, 'REBOOT_EQUIPMENT;Reboot;'],
-    [() => '/types?view=catalog&words=reboot', 'catalog', /^name;title;/, 'REBOOT_EQUIPMENT;Reboot;'],
-    [() => '/devices', 'devices', /identifier/, 'meter-23'],
-    [() => '/devices/meter-1', 'latest-values-meter-1', /^name;value;at$/, 'battery.level;87;20'],
-    [() => '/devices/meter-1', 'provisioned-meter-1', /^name;value;at$/, 'provision.device.identifier;meter-1;'],
-    [() => '/devices/meter-1', 'ended-meter-1', /^operations\.operationId;/, 'REFRESH_INFO'],
-    [() => '/deliveries', 'deliveries', /^id;jobId;event;/, 'jobFinished'],
-    [() => '/audit', 'audit', /^date;user;/, '/north/v80/operation/jobs'],
-    [() => '/users', 'users', /^email;/, 'admin@drover.test'],
+  /** The files of tables by their names: their first line, and what stands in them. */
+  const files: readonly (readonly [name: RegExp, head: RegExp, holds: string])[] = [
+    [/^jobs\.csv$/, /^id;taskId;/, 'REBOOT_EQUIPMENT'],
+    [/^failures-/, /^count;/, 'ERROR_PROCESSING'],
+    [/^operations-/, /^operationId;entityId;/, 'meter-23'],
+    [/^tasks\.csv$/, /^id;name;/, 'Nightly refresh'],
+    [/^jobs-of-nightly/, /^id;taskId;/, 'REFRESH_INFO'],
+    [/^runs-/, /^date;taskId;name;status;jobId$/, ';nightly;Nightly refresh;to come;'],
+    [/^operation-types/, /^name;title;/, 'REBOOT_EQUIPMENT;Reboot;'],
+    [/^catalog/, /^name;title;/, 'REBOOT_EQUIPMENT;Reboot;'],
+    [/^devices/, /identifier/, 'meter-23'],
+    [/^latest-values-meter-1/, /^name;value;at$/, 'battery.level;87;20'],
+    [/^provisioned-meter-1/, /^name;value;at$/, 'provision.device.identifier;meter-1;'],
+    [/^open-meter-1/, /^operationId;jobId;/, 'REBOOT_EQUIPMENT'],
+    [/^ended-meter-1/, /^operations\.operationId;/, 'REFRESH_INFO'],
+    [/^deliveries/, /^id;jobId;event;/, 'jobFinished'],
+    [/^audit/, /^date;user;/, '/north/v80/operation/jobs'],
+    [/^users/, /^email;/, 'admin@drover.test'],
   ]
 
   test('every table comes as CSV, as it is filtered', async () => {
     const page = await at.visit('/account')
-    for (const [address, name, head, holds] of tables) {
-      await page.goto(`${at.house.url}/console${address()}`)
-      const button = page.getByRole('button', { name: new RegExp(`^Download ${name}.* as CSV$`) })
-      const [file] = await Promise.all([page.waitForEvent('download'), button.click()])
-      expect(file.suggestedFilename(), name).toMatch(new RegExp(`^${name}.*\\.csv$`))
-      const text = await readFile(await file.path(), 'utf8')
-      expect(text.split('\n')[0], name).toMatch(head)
-      expect(text, name).toContain(holds)
-      if (address().includes('words=')) expect(text, name).not.toContain('UPDATE')
+    const came = new Set<RegExp>()
+    const narrowed = ['/types?words=reboot', '/types?view=catalog&words=reboot']
+    for (const address of [...views.map(view => view.address()), ...narrowed]) {
+      await page.goto(`${at.house.url}/console${address}`)
+      await settled(page)
+      for (const button of await page
+        .locator('#main')
+        .getByRole('button', { name: / as CSV$/ })
+        .all()) {
+        const [file] = await Promise.all([page.waitForEvent('download'), button.click()])
+        const name = file.suggestedFilename()
+        const [pattern, head, holds] = files.find(each => each[0].test(name)) ?? []
+        expect(pattern, `a file that nothing is known of: ${name}`).toBeDefined()
+        const text = await readFile(await file.path(), 'utf8')
+        expect(text.split('\n')[0], name).toMatch(head ?? '')
+        expect(text, name).toContain(holds)
+        if (address.includes('words=')) expect(text, name).not.toContain('UPDATE')
+        if (pattern) came.add(pattern)
+      }
     }
+    expect(files.filter(([pattern]) => !came.has(pattern))).toEqual([])
   })
 
   test('every command that a view shows does what it says', async () => {
     const page = await at.visit('/account')
     let run = 0
-    for (const address of new Set(tables.map(([each]) => each()))) {
-      await page.goto(`${at.house.url}/console${address}`)
-      const buttons = page.getByRole('button', { name: / with curl$/ })
-      await buttons.first().waitFor()
-      for (const button of await buttons.all()) {
+    for (const view of views) {
+      await page.goto(`${at.house.url}/console${view.address()}`)
+      await settled(page)
+      for (const button of await page
+        .locator('#main')
+        .getByRole('button', { name: / with curl$/ })
+        .all()) {
         await button.click()
         const shown = page.locator('.curl-popover').filter({ visible: true })
         await shown.locator('pre').first().waitFor()
@@ -267,15 +336,12 @@ describe.skipIf(!hasBrowser)('every view', () => {
         await shown.waitFor({ state: 'detached' })
       }
     }
-    expect(run).toBeGreaterThan(15)
+    expect(run).toBeGreaterThan(25)
   })
 
-  test('an address that is no view says so, and so does the door', async () => {
+  test('an address that is no view says so', async () => {
     const page = await at.visit('/nowhere')
     await page.getByText('Nothing stands at this address.').waitFor()
-    const door = await at.visit('/jobs', { as: false })
-    await door.getByRole('heading', { name: 'Sign in to Drover' }).waitFor()
-    expect(await accessibilityFaults(door)).toEqual([])
   })
 })
 
@@ -285,6 +351,48 @@ function firstLoad(page: Page): Promise<number> {
     [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
       .filter(each => !each.name.includes('/north/'))
       .reduce((sum, each) => sum + (each as PerformanceResourceTiming).encodedBodySize, 0),
+  )
+}
+
+/** Waits until nothing of the view is still being loaded. */
+async function settled(page: Page): Promise<void> {
+  await page.locator('#main h1').waitFor()
+  const loading = page.locator('.spinner, .table-first-load, .row-loading')
+  await expect.poll(() => loading.count(), { timeout: 45_000 }).toBe(0)
+}
+
+/** Times of the view that are not those of the viewer's zone, or do not tell UTC; and times that stand as mere text. */
+function timesWithoutUtc(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const main = document.querySelector('#main') ?? document.body
+    const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', timeZone: 'Europe/Madrid' })
+    const wrong = [...main.querySelectorAll('time')].filter(each => {
+      const at = new Date(each.dateTime)
+      const title = each.closest<HTMLElement>('[title]')?.title ?? ''
+      const utc = at.toISOString().replace('T', ' ').replace('Z', ' UTC')
+      // Seconds are left out where a schedule has none.
+      return !title.includes(utc) || !`${each.textContent} ${title}`.includes(clock.format(at).replace(/:00$/, ''))
+    })
+    const texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT)
+    const bare: string[] = []
+    while (texts.nextNode()) {
+      const { data, parentElement } = texts.currentNode as Text
+      // What a schedule says is no instant, and what stands in code is as it was written.
+      if (/\d\d:\d\d:\d\d(?![Z+-])/.test(data) && !parentElement?.closest('time, pre, code, textarea, style'))
+        bare.push(data)
+    }
+    return [...wrong.map(each => each.outerHTML), ...bare]
+  })
+}
+
+/** Tables beside which there is no way to have them as CSV. */
+function tablesWithoutFile(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll('#main table')]
+      .filter(
+        each => !(each.closest('.panel') ?? each.closest('#main'))?.querySelector('button[aria-label$=" as CSV"]'),
+      )
+      .map(each => each.outerHTML.slice(0, 200)),
   )
 }
 

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'react'
 import { bytes } from '../figures.tsx'
 import { type Ask, CSV, download, save } from '../request.ts'
 import { type Cell, csvText } from './csv-text.ts'
+import { CurlButton } from './curl.tsx'
 import { Icon } from './icons.tsx'
 import { wordsOf } from './states.tsx'
 
@@ -30,7 +31,25 @@ export function CsvOfShown({
   )
 }
 
-export function CsvButton({ ask, name }: { readonly ask: Ask<unknown>; readonly name: string }) {
+/** How the rows of a request are taken elsewhere: the command that asks for them, and all of them as a file of that name. */
+export function TakeAway({
+  ask,
+  name,
+  what = 'This list',
+}: {
+  readonly ask: Ask<unknown>
+  readonly name: string
+  readonly what?: string
+}) {
+  return (
+    <>
+      <CurlButton ask={ask} what={what} />
+      <CsvButton ask={ask} name={name} />
+    </>
+  )
+}
+
+function CsvButton({ ask, name }: { readonly ask: Ask<unknown>; readonly name: string }) {
   const [come, setCome] = useState<number | null>(null)
   const [fault, setFault] = useState('')
   const running = useRef<AbortController | null>(null)

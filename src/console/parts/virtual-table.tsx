@@ -18,6 +18,7 @@ import {
 import { count } from '../figures.tsx'
 import { useLiveMs } from '../live.ts'
 import type { Freshness } from './as-of.tsx'
+import { PAGE, PART, pagesOf, partsOf, rowsIn } from './row-places.ts'
 import { Scroller } from './scroller.tsx'
 import { Failed } from './states.tsx'
 
@@ -76,7 +77,6 @@ interface Props<Row> {
   readonly rowClass?: (row: Row) => string
 }
 
-const PAGE = 100
 const ROW_PX = 36
 /** With a second line in it. */
 const ROW_OF_TWO_PX = 54
@@ -85,8 +85,6 @@ const HEIGHT_PX_MIN = 124
 const NARROW = '(max-width: 900px)'
 /** The heads of the columns, and the border around the table. */
 const HEAD_PX = 34
-/** Browsers cannot scroll over more pixels than this many rows take; beyond, they are shown part by part. */
-const PART = 400_000
 const KEPT_MS = 60_000
 
 export function VirtualTable<Row>(props: Props<Row>) {
@@ -100,10 +98,13 @@ export function VirtualTable<Row>(props: Props<Row>) {
   const hasTwoLines = isNarrow && columns.some(column => column.under)
   const rowPx = hasTwoLines ? ROW_OF_TWO_PX : ROW_PX
   const listKey = JSON.stringify(rows.key)
-  const lastKey = useRef(listKey)
+  const [shownKey, setShownKey] = useState(listKey)
   const hasRead = useRef(false)
-  if (lastKey.current !== listKey) {
-    lastKey.current = listKey
+  // Another list begins at its own top: what was known of the one before, and where one was in it, says nothing of this one.
+  if (shownKey !== listKey) {
+    setShownKey(listKey)
+    setKnown(null)
+    setPart(0)
     cursors.current.clear()
     hasRead.current = false
   }
@@ -117,15 +118,14 @@ export function VirtualTable<Row>(props: Props<Row>) {
     estimateSize: () => rowPx,
     overscan: 12,
   })
-  const measured = useRef(rowPx)
+  const laidOut = useRef({ rowPx, listKey })
   useLayoutEffect(() => {
-    if (measured.current !== rowPx) virtual.measure()
-    measured.current = rowPx
-  }, [virtual, rowPx])
+    if (laidOut.current.rowPx !== rowPx) virtual.measure()
+    if (laidOut.current.listKey !== listKey) virtual.scrollToOffset(0)
+    laidOut.current = { rowPx, listKey }
+  }, [virtual, rowPx, listKey])
   const items = virtual.getVirtualItems()
-  const firstPage = Math.floor((first + (items[0]?.index ?? 0)) / PAGE)
-  const lastPage = Math.floor((first + (items.at(-1)?.index ?? 0)) / PAGE)
-  const wanted = Array.from({ length: lastPage - firstPage + 1 }, (_, index) => firstPage + index)
+  const wanted = pagesOf(first + (items[0]?.index ?? 0), first + (items.at(-1)?.index ?? 0))
   const pages = useQueries({
     queries: wanted.map(index => ({
       queryKey: [...rows.key, 'page', index],
@@ -143,18 +143,11 @@ export function VirtualTable<Row>(props: Props<Row>) {
   const rowAt = (index: number): Row | undefined => byIndex.get(Math.floor(index / PAGE))?.data?.rows[index % PAGE]
 
   const newest = pages.filter(page => page.data).sort((a, b) => b.dataUpdatedAt - a.dataUpdatedAt)[0]
-  const lastRead = byIndex.get((newest?.data?.of ?? 1) - 1)?.data
   const of = newest?.data?.of
-  const found =
-    of === undefined
-      ? null
-      : lastRead
-        ? (of - 1) * PAGE + lastRead.rows.length
-        : Math.max(known ?? 0, (of - 1) * PAGE + 1)
-  const guess = of !== undefined && !lastRead && (known === null || Math.ceil(known / PAGE) !== of) ? of * PAGE : found
+  const found = of === undefined ? null : rowsIn(of, byIndex.get(of - 1)?.data?.rows.length, known)
   useEffect(() => {
-    if (guess !== null) setKnown(guess)
-  }, [guess])
+    if (found !== null) setKnown(found)
+  }, [found])
 
   const failed = pages.find(page => page.isError && !page.data)
   const dataUpdatedAt = Math.max(0, ...pages.map(page => page.dataUpdatedAt))
@@ -294,12 +287,11 @@ function Parts({
   readonly part: number
   readonly onPart: (part: number) => void
 }) {
-  const parts = Array.from({ length: Math.ceil(total / PART) }, (_, index) => index)
   return (
     <nav className="parts" aria-label="Parts of the table">
-      {parts.map(each => (
-        <button type="button" key={each} aria-current={each === part} onClick={() => onPart(each)}>
-          {count(each * PART + 1)} – {count(Math.min(total, (each + 1) * PART))}
+      {partsOf(total).map(({ first, end }, each) => (
+        <button type="button" key={first} aria-current={each === part} onClick={() => onPart(each)}>
+          {count(first + 1)} – {count(end)}
         </button>
       ))}
     </nav>

@@ -5,8 +5,7 @@ import type { AuditLine } from '../../contract/client/client.ts'
 import { Instant, viewerZone } from '../figures.tsx'
 import { useAddressed } from '../parts/address.ts'
 import { AsOf } from '../parts/as-of.tsx'
-import { CsvButton } from '../parts/csv.tsx'
-import { CurlButton } from '../parts/curl.tsx'
+import { TakeAway } from '../parts/csv.tsx'
 import { Find } from '../parts/find.tsx'
 import { Page } from '../parts/page.tsx'
 import { Empty } from '../parts/states.tsx'
@@ -94,17 +93,7 @@ export default function Audit() {
   )
   const whole = asking('GET /audit', { query })
   return (
-    <Page
-      title="Audit"
-      fills
-      facts={<AsOf of={told} live={false} />}
-      actions={
-        <>
-          <CurlButton ask={whole} what="This list" />
-          <CsvButton ask={whole} name="audit" />
-        </>
-      }
-    >
+    <Page title="Audit" fills facts={<AsOf of={told} live={false} />} actions={<TakeAway ask={whole} name="audit" />}>
       <div className="filters">
         <Find what="Email of who did it" value={user} onFind={setUser} />
         <TextInput

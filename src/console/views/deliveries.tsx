@@ -8,8 +8,7 @@ import { Instant } from '../figures.tsx'
 import { Action } from '../parts/action.tsx'
 import { useAddressed } from '../parts/address.ts'
 import { AsOf } from '../parts/as-of.tsx'
-import { CsvButton } from '../parts/csv.tsx'
-import { CurlButton } from '../parts/curl.tsx'
+import { TakeAway } from '../parts/csv.tsx'
 import { Find } from '../parts/find.tsx'
 import { Page } from '../parts/page.tsx'
 import { Empty } from '../parts/states.tsx'
@@ -115,12 +114,7 @@ export default function Deliveries() {
       title="Deliveries"
       fills
       facts={<AsOf of={told} live={false} />}
-      actions={
-        <>
-          <CurlButton ask={whole} what="This list" />
-          <CsvButton ask={whole} name="deliveries" />
-        </>
-      }
+      actions={<TakeAway ask={whole} name="deliveries" />}
     >
       <div className="filters">
         <Select

@@ -7,8 +7,7 @@ import { JOB_STATUSES } from '../../contract/words.ts'
 import { count, Instant } from '../figures.tsx'
 import { useAddressed } from '../parts/address.ts'
 import { AsOf } from '../parts/as-of.tsx'
-import { CsvButton } from '../parts/csv.tsx'
-import { CurlButton } from '../parts/curl.tsx'
+import { TakeAway } from '../parts/csv.tsx'
 import { Find } from '../parts/find.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Page } from '../parts/page.tsx'
@@ -127,8 +126,7 @@ export default function Jobs() {
       facts={<AsOf of={state} />}
       actions={
         <>
-          <CurlButton ask={rows.whole} what="This list" />
-          <CsvButton ask={rows.whole} name="jobs" />
+          <TakeAway ask={rows.whole} name="jobs" />
           {mayLaunch && (
             <Button component={Link} href="/launch" size="xs" leftSection={<Icon name="launch" size={14} />}>
               Launch a job

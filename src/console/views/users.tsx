@@ -7,8 +7,7 @@ import { PROFILES, type Profile } from '../../contract/words.ts'
 import { Action } from '../parts/action.tsx'
 import { useAddressed } from '../parts/address.ts'
 import { AsOf } from '../parts/as-of.tsx'
-import { CsvButton } from '../parts/csv.tsx'
-import { CurlButton } from '../parts/curl.tsx'
+import { TakeAway } from '../parts/csv.tsx'
 import { DialogEnd } from '../parts/dialog-end.tsx'
 import { Find } from '../parts/find.tsx'
 import { Icon } from '../parts/icons.tsx'
@@ -85,8 +84,7 @@ export default function Users() {
       facts={<AsOf of={told} live={false} />}
       actions={
         <>
-          <CurlButton ask={rows.whole} what="This list" />
-          <CsvButton ask={rows.whole} name="users" />
+          <TakeAway ask={rows.whole} name="users" />
           <Button size="xs" leftSection={<Icon name="plus" size={14} />} onClick={() => setEdited('new')}>
             New user
           </Button>

@@ -4,8 +4,7 @@ import { Link } from 'wouter'
 import type { OperationView } from '../../../contract/client/client.ts'
 import { Instant } from '../../figures.tsx'
 import { AsOf } from '../../parts/as-of.tsx'
-import { CsvButton } from '../../parts/csv.tsx'
-import { CurlButton } from '../../parts/curl.tsx'
+import { TakeAway } from '../../parts/csv.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { searchRows } from '../../parts/search-rows.ts'
 import { Empty } from '../../parts/states.tsx'
@@ -75,12 +74,7 @@ export function DeviceOperations({ identifier }: { readonly identifier: string }
       <Panel
         title="Open operations"
         facts={<AsOf of={state} />}
-        actions={
-          <>
-            <CurlButton ask={open.whole} what="Open operations" />
-            <CsvButton ask={open.whole} name={`open-${identifier}`} />
-          </>
-        }
+        actions={<TakeAway ask={open.whole} name={`open-${identifier}`} what="Open operations" />}
       >
         <div className="table-tall table-short">
           <VirtualTable
@@ -96,12 +90,7 @@ export function DeviceOperations({ identifier }: { readonly identifier: string }
       <Panel
         title="Ended operations"
         facts={<AsOf of={endedState} />}
-        actions={
-          <>
-            <CurlButton ask={ended.whole} what="Ended operations" />
-            <CsvButton ask={ended.whole} name={`ended-${identifier}`} />
-          </>
-        }
+        actions={<TakeAway ask={ended.whole} name={`ended-${identifier}`} what="Ended operations" />}
       >
         <div className="table-tall table-middle">
           <VirtualTable

@@ -4,8 +4,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { useAddressed } from '../../parts/address.ts'
 import { AsOf } from '../../parts/as-of.tsx'
-import { CsvButton } from '../../parts/csv.tsx'
-import { CurlButton } from '../../parts/curl.tsx'
+import { TakeAway } from '../../parts/csv.tsx'
 import { Find } from '../../parts/find.tsx'
 import { Page } from '../../parts/page.tsx'
 import { anywhere, searchRows } from '../../parts/search-rows.ts'
@@ -79,12 +78,7 @@ export default function Devices() {
       title="Devices"
       fills
       facts={<AsOf of={state} live={false} />}
-      actions={
-        <>
-          <CurlButton ask={rows.whole} what="This list" />
-          <CsvButton ask={rows.whole} name="devices" />
-        </>
-      }
+      actions={<TakeAway ask={rows.whole} name="devices" />}
     >
       <div className="filters">
         <Select

@@ -1,6 +1,7 @@
 /** What goes on only when somebody does something: jobs that are paused or idle, and what could not be told. */
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
+import type { JobView } from '../../../contract/client/client.ts'
 import { count, Instant } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
 import { Icon } from '../../parts/icons.tsx'
@@ -38,22 +39,12 @@ export function NeedsPerson({ jobs }: { readonly jobs: ReadonlyMap<string, numbe
     <div className="stack">
       {isPaused > 0 && (
         <Group word="PAUSED" number={count(isPaused)} what="to be resumed" href="/jobs?show=PAUSED">
-          {paused.data?.jobs.map(({ id, request }) => ({
-            key: id,
-            href: `/jobs/${id}`,
-            name: String(request.name),
-            beside: String(request.userNotes ?? ''),
-          }))}
+          {paused.data?.jobs.map(lineOf)}
         </Group>
       )}
       {isIdle > 0 && (
         <Group word="IDLE" number={count(isIdle)} what="to be activated" href="/jobs?show=IDLE">
-          {idle.data?.jobs.map(({ id, request }) => ({
-            key: id,
-            href: `/jobs/${id}`,
-            name: String(request.name),
-            beside: String(request.userNotes ?? ''),
-          }))}
+          {idle.data?.jobs.map(lineOf)}
         </Group>
       )}
       {deliveries.length > 0 && (
@@ -63,9 +54,9 @@ export function NeedsPerson({ jobs }: { readonly jobs: ReadonlyMap<string, numbe
           what="to be repeated"
           href="/deliveries?state=GIVEN_UP"
         >
-          {deliveries.map(({ id, event, receiver, finishedDate }) => ({
+          {deliveries.map(({ id, jobId, event, receiver, finishedDate }) => ({
             key: id,
-            href: '/deliveries?state=GIVEN_UP',
+            href: `/deliveries?state=GIVEN_UP&job=${jobId}`,
             name: `${event} to ${receiver}`,
             beside: <Instant at={finishedDate} />,
           }))}
@@ -81,6 +72,13 @@ interface Line {
   readonly name: string
   readonly beside: ReactNode
 }
+
+const lineOf = ({ id, request }: JobView): Line => ({
+  key: id,
+  href: `/jobs/${id}`,
+  name: String(request.name),
+  beside: String(request.userNotes ?? ''),
+})
 
 function Group({
   word,

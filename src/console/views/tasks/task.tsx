@@ -6,7 +6,7 @@ import { count, Instant } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
 import { Action } from '../../parts/action.tsx'
 import { AsOf } from '../../parts/as-of.tsx'
-import { CsvButton } from '../../parts/csv.tsx'
+import { TakeAway } from '../../parts/csv.tsx'
 import { CurlButton } from '../../parts/curl.tsx'
 import { Page, Panel } from '../../parts/page.tsx'
 import { StackedBar } from '../../parts/stacked-bar.tsx'
@@ -120,12 +120,7 @@ export default function Task() {
           <Panel
             title="Jobs"
             facts={<AsOf of={told} />}
-            actions={
-              <>
-                <CurlButton ask={whole} what="These jobs" />
-                <CsvButton ask={whole} name={`jobs-of-${task.id}`} />
-              </>
-            }
+            actions={<TakeAway ask={whole} name={`jobs-of-${task.id}`} what="These jobs" />}
           >
             <div className="table-tall table-middle">
               <VirtualTable

@@ -7,8 +7,7 @@ import { TASK_STATES } from '../../../contract/words.ts'
 import { count, Instant } from '../../figures.tsx'
 import { useAddressed } from '../../parts/address.ts'
 import { AsOf } from '../../parts/as-of.tsx'
-import { CsvButton } from '../../parts/csv.tsx'
-import { CurlButton } from '../../parts/curl.tsx'
+import { TakeAway } from '../../parts/csv.tsx'
 import { Find } from '../../parts/find.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -97,12 +96,7 @@ export default function Tasks() {
             value={view}
             onChange={setView}
           />
-          {view !== 'calendar' && (
-            <>
-              <CurlButton ask={rows.whole} what="This list" />
-              <CsvButton ask={rows.whole} name="tasks" />
-            </>
-          )}
+          {view !== 'calendar' && <TakeAway ask={rows.whole} name="tasks" />}
           {mayRun && (
             <Button component={Link} href="/tasks/new/what" size="xs" leftSection={<Icon name="plus" size={14} />}>
               New task
