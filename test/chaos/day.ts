@@ -43,6 +43,10 @@ const ASK_EVERY_MS = 150
 const NAMES = ['REBOOT_EQUIPMENT', 'REFRESH_INFO', 'DISCOVER']
 /** What a fleet of ten thousand does in a day when each device has ten operations. */
 const DAY_OPERATIONS = 100_000
+/** Of the time in which jobs must follow each other. */
+const SPREAD = 0.8
+const ACK_MS = 20_000
+const TIMEOUT_MS = 20_000
 /** The month ends after so much of the day. */
 const MONTH_ENDS_AFTER = 0.4
 /** What may come to how much more over the day; what is less than the grain says nothing. */
@@ -64,7 +68,7 @@ export async function runDay({ minutes, devices, tell }: DayOptions): Promise<Ru
     devices,
     broker: 'embedded',
     clockAt: months.old.startsAt,
-    variables: { DROVER_RETENTION_MONTHS: '1' },
+    variables: { DROVER_RETENTION_MONTHS: '1', DROVER_LOG_LEVEL: 'info' },
     fleet: { latency: { shape: 'uniform', minMs: 0, maxMs: 200 }, fail: 0.01, silent: 0, duplicate: 0.01, late: 0 },
   })
   try {
@@ -74,7 +78,7 @@ export async function runDay({ minutes, devices, tell }: DayOptions): Promise<Ru
     await jumpTo(world, new Date(months.next.startsAt.getTime() - MONTH_ENDS_AFTER * minutes * 60_000))
     const dayMs = minutes * 60_000
     const over = AbortSignal.timeout(dayMs)
-    const load = createLoad(world, dayMs, over)
+    const load = createLoad(world, dayMs, devices, over)
     const samples: Sample[] = []
     const startedAt = performance.now()
     while (!over.aborted) {
@@ -100,13 +104,15 @@ async function makeJob(
   client: StubbornClient,
   name: string,
   append: Record<string, readonly string[]> = { tags: ['sim'] },
+  schedule = {},
 ): Promise<string> {
   const request = {
     name,
     parameters: {},
     active: true,
     target: { append },
-    operationParameters: { ackTimeout: 20_000, timeout: 20_000, retries: 2 },
+    schedule,
+    operationParameters: { ackTimeout: ACK_MS, timeout: TIMEOUT_MS, retries: 2 },
   }
   const { body } = await client.call<JobView>('POST', '/north/v80/operation/jobs', { job: { request } })
   return body.id
@@ -132,7 +138,13 @@ interface Load {
   times(): Times
 }
 
-function createLoad(world: World, dayMs: number, over: AbortSignal): Load {
+/** A schedule whose launches are spread over so long: what is kept free for the last of them to finish comes on top. */
+function spreadOver(ms: number) {
+  const reserveMs = Math.min(ms, ACK_MS + TIMEOUT_MS)
+  return { stop: { delayed: Math.round(ms + reserveMs) }, scattering: { maxSpread: 100 } }
+}
+
+function createLoad(world: World, dayMs: number, devices: number, over: AbortSignal): Load {
   const [{ client }, other] = world.parties
   const startedAt = performance.now()
   let operations = 0
@@ -145,12 +157,13 @@ function createLoad(world: World, dayMs: number, over: AbortSignal): Load {
     return result
   }
 
-  /** Jobs over the fleet, none before its time. */
+  /** Jobs over the fleet, none before its time, each spread over most of what it may take where as many run as there are names. */
   async function jobAfterJob(name: string): Promise<void> {
+    const schedule = spreadOver(((dayMs * devices) / DAY_OPERATIONS) * NAMES.length * SPREAD)
     while (!over.aborted) {
-      const dueMs = (operations / DAY_OPERATIONS) * dayMs
-      const isDue = await sleep(dueMs - (performance.now() - startedAt), true, { signal: over }).catch(() => false)
-      if (isDue) operations += await followJob(client, await makeJob(client, name))
+      const dueMs = (operations / DAY_OPERATIONS) * dayMs - (performance.now() - startedAt)
+      const isDue = await sleep(Math.max(1, dueMs), true, { signal: over }).catch(() => false)
+      if (isDue) operations += await followJob(client, await makeJob(client, name, { tags: ['sim'] }, schedule))
     }
   }
 
