@@ -163,7 +163,10 @@ function createLoad(world: World, dayMs: number, devices: number, over: AbortSig
     while (!over.aborted) {
       const dueMs = (operations / DAY_OPERATIONS) * dayMs - (performance.now() - startedAt)
       const isDue = await sleep(Math.max(1, dueMs), true, { signal: over }).catch(() => false)
-      if (isDue) operations += await followJob(client, await makeJob(client, name, { tags: ['sim'] }, schedule))
+      if (!isDue) return
+      const done = await followJob(client, await makeJob(client, name, { tags: ['sim'] }, schedule))
+      // Others have added theirs meanwhile.
+      operations += done
     }
   }
 
