@@ -68,7 +68,7 @@ export function wordOf(message: DeviceMessage): Word {
 }
 
 export function createRequestSender(parts: RequestSenderParts): RequestSender {
-  const { connectors, gatherer, clock, log, node, onAway, onStray, claimMax = 500, givingBackMax = 2_000 } = parts
+  const { connectors, gatherer, clock, log, node, onAway, onStray, claimMax = 1000, givingBackMax = 2_000 } = parts
   const byFlow = new Map(connectors.map(connector => [connector.flow, connector]))
   const inHand = new Map<string, number>()
   const givingBack = new Set<Promise<void>>()

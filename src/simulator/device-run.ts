@@ -105,13 +105,19 @@ export function createDevices(fleet: {
     }
   }
 
-  async function answerInTime(operation: RememberedOperation, plan: Plan, send: Sender): Promise<void> {
+  async function answerInTime(operation: RememberedOperation, flow: Flow, plan: Plan, send: Sender): Promise<void> {
     const receivedAt = performance.now()
+    const underWay: Promise<void>[] = []
     for (const [index, { kind, afterMs }] of plan.answers.entries()) {
       const aheadMs = receivedAt + afterMs - performance.now()
-      if (aheadMs > 0 && !(await pauses.pause(aheadMs))) return
-      if (!operation.mute || kind === 'acknowledgement') await say(operation, plan, index, send)
+      if (aheadMs > 0 && !(await pauses.pause(aheadMs))) break
+      if (operation.mute && kind !== 'acknowledgement') continue
+      const saying = say(operation, plan, index, send)
+      // A connection keeps the order of what is published over it: as MQTT clients do, none waits for the acknowledgement of the one before.
+      if (flow === 'mqtt') underWay.push(saying)
+      else await saying
     }
+    await Promise.all(underWay)
   }
 
   async function answerAgain(operation: RememberedOperation, flow: Flow, plan: Plan, send: Sender): Promise<void> {
@@ -146,7 +152,7 @@ export function createDevices(fleet: {
     operation.failed = plan.fails
     if (plan.fails) counters.failed++
     if (plan.late) counters.late++
-    operation.running = answerInTime(operation, plan, send)
+    operation.running = answerInTime(operation, flow, plan, send)
     await operation.running
     delete operation.running
   }

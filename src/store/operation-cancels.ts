@@ -33,21 +33,21 @@ const answersSql = `answers as (
                           $5::operation_counter[]) as a(status, ever_launched, next, result, counter)
    )`
 
-const movedSql = `freed as (
+/** `organization` of the job of `g`; `detailed` what is to be so for `g` to have details at all, known before any of them is looked for. */
+const movedSql = (organization: string, detailed: string) => `freed as (
      delete from operation_live l using gone g
       where l.partition = g.partition and l.entity = g.entity and l.job = g.job and g.started_at is not null
    ), detail as (
      delete from operation_detail d using gone g
-      where d.job = g.job and d.partition = g.partition and d.entity = g.entity
+      where d.job = g.job and d.partition = g.partition and d.entity = g.entity and ${detailed}
    ), ended as (
      insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, flow, started_at,
                                   ended_at, parameters, steps, attempts, messages, description)
-     select g.job, g.partition, g.entity, j.organization, a.next, a.result, a.counter, g.attempt, g.flow, g.started_at,
+     select g.job, g.partition, g.entity, ${organization}, a.next, a.result, a.counter, g.attempt, g.flow, g.started_at,
             $6, d.parameters, d.steps, d.attempts, d.messages, coalesce($7::text, d.description)
        from gone g
        join answers a on a.status = g.status and a.ever_launched = (g.started_at is not null)
-       join job j on j.job = g.job
-       left join operation_detail d on d.job = g.job and d.partition = g.partition and d.entity = g.entity
+       left join operation_detail d on d.job = g.job and d.partition = g.partition and d.entity = g.entity and ${detailed}
    )
    select g.job, g.status, a.counter, count(*)::int as count, max(g.partition) as "lastPartition",
           max(g.entity) as "lastEntity"
@@ -60,7 +60,7 @@ const endOfJob = statement<MassMove, [...MassParams, bigint, number, number, num
      delete from operation where ctid = any(array(
        select ctid from operation where job = $8 and partition between $9 and $10 order by partition, entity limit $11 for update))
      returning *
-   ), ${movedSql}`,
+   ), ${movedSql('(select organization from job where job = $8)', '(select exists (select from operation_detail where job = $8))')}`,
 )
 
 const endOfEntities = statement<MassMove, [...MassParams, number[], bigint[]]>(
@@ -69,7 +69,7 @@ const endOfEntities = statement<MassMove, [...MassParams, number[], bigint[]]>(
      delete from operation o using unnest($8::smallint[], $9::bigint[]) as i(partition, entity)
       where o.partition = i.partition and o.entity = i.entity
      returning o.*
-   ), ${movedSql}`,
+   ), ${movedSql('(select organization from job j where j.job = g.job)', 'true')}`,
 )
 
 function massParams(answers: readonly MassAnswer[], endedAt: Date, description: string | null): MassParams {

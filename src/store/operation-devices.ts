@@ -32,9 +32,14 @@ const subjects = statement<LaunchSubject, [bigint[], number[], bigint[]]>(
           coalesce(p.mqtt_connection is not null, false) as "mqttConnected"
      from unnest($1::bigint[], $2::smallint[], $3::bigint[]) as k(job, partition, entity)
      join entity e on e.partition = k.partition and e.entity = k.entity
-     left join entity d
-       on d.partition = case when e.resource_type = 'entity.device' then e.partition else e.device_partition end
-      and d.entity = case when e.resource_type = 'entity.device' then e.entity else e.device end
+     left join lateral (
+       select e.identifier, e.partition, e.entity, e.flow, e.url, e.address, e.parameters_as, e.api_key_sealed
+        where e.resource_type = 'entity.device'
+       union all
+       select c.identifier, c.partition, c.entity, c.flow, c.url, c.address, c.parameters_as, c.api_key_sealed
+         from entity c
+        where e.resource_type <> 'entity.device' and c.partition = e.device_partition and c.entity = e.device
+     ) d on true
      left join presence p on p.partition = d.partition and p.entity = d.entity`,
 )
 
