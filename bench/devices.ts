@@ -18,7 +18,7 @@ const JOBS = 3
 export function devices(name: string, flow: Flow, least: number, fleet = 5_000): Measurement {
   return {
     name,
-    about: `${JOBS} jobs one after the other over ${fleet.toLocaleString('en')} devices of the simulator (${flow}); then as many, spread so that half of the rate is offered that was reached, at most half of the target: where \`offered\` does not reach its own target the times of answers are those of this machine at its half, not at the target's; the rate reached then has the making and the last answers of each job in it`,
+    about: `${JOBS} jobs one after the other over ${fleet.toLocaleString('en')} devices of the simulator (${flow}${flow === 'mqtt' ? ', each of which publishes what it has to say without waiting for the acknowledgement of the message before, as MQTT clients do' : ''}); then as many, spread so that half of the rate is offered that was reached, at most half of the target: where \`offered\` does not reach its own target the times of answers are those of this machine at its half, not at the target's; the rate reached then has the making and the last answers of each job in it`,
     targets: { 'operations/s': { least }, [OFFERED]: { least: least / 2 }, [ACKNOWLEDGED]: { most: 100 } },
     async open() {
       const service = await startService()
