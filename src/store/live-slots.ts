@@ -9,6 +9,7 @@ const takeSlots = statement<OperationKey, [bigint[], number[], bigint[], string[
   `insert into operation_live (partition, entity, name, job)
    select i.partition, i.entity, i.name, i.job
      from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::text[]) as i(job, partition, entity, name)
+     join operation o on o.job = i.job and o.partition = i.partition and o.entity = i.entity
     order by i.partition, i.entity, i.name, i.job
    on conflict do nothing
    returning job, partition, entity`,

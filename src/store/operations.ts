@@ -171,6 +171,7 @@ const upsertDetail = statement<
    select i.*
      from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::jsonb[], $5::jsonb[], $6::jsonb[], $7::jsonb[], $8::text[])
        as i(job, partition, entity, parameters, steps, attempts, messages, description)
+     join operation o on o.job = i.job and o.partition = i.partition and o.entity = i.entity
    on conflict (job, partition, entity) do update
       set steps = excluded.steps, attempts = excluded.attempts, messages = excluded.messages,
           description = excluded.description`,
@@ -178,7 +179,7 @@ const upsertDetail = statement<
 
 const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
 
-/** Writes what operations have of their own that are open and were written in this transaction: nobody can end them meanwhile. */
+/** Writes what the operations have of their own. */
 export async function writeDetails(db: Queryable, rows: readonly (OperationKey & OperationDetail)[]): Promise<void> {
   if (rows.length === 0) return
   await db.run(upsertDetail, [
