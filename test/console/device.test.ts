@@ -52,6 +52,14 @@ describe.skipIf(!hasBrowser)('a device in the console', () => {
     await expect.poll(async () => (await instantOf(page, 'Last heard of')) === (await connection()).seenDate).toBe(true)
   })
 
+  test('one that is asked over HTTP keeps no connection, and is not said to be without one', async () => {
+    await at.house.provision('gate-1', { 'provision.device.operation.flow': 'http' })
+    const page = await at.visit('/devices/gate-1')
+    await fact(page, 'Reached by').getByText('http', { exact: true }).waitFor()
+    await fact(page, 'Last heard of').waitFor()
+    expect(await fact(page, 'Over MQTT').count()).toBe(0)
+  })
+
   test('its latest values stand there with the time of each, and a newer one takes the place of the older', async () => {
     const key = await at.house.provision('meter-1', { 'provision.device.name': 'Meter at the gate' })
     const collect = (value: number, moment: string) =>

@@ -26,7 +26,7 @@ const columns = (mayRepeat: boolean): readonly Column<DeliveryView>[] => [
     title: 'State',
     width: '124px',
     cell: each => <Status word={each.state} />,
-    under: each => each.event,
+    under: each => <Link href={`/jobs/${each.jobId}`}>{each.event}</Link>,
   },
   { key: 'event', title: 'Event', width: '108px', wide: true, cell: each => each.event },
   {

@@ -1,6 +1,6 @@
 /** What is known of an entity: what was provisioned, and the latest of what it said of itself. */
 import './devices.css'
-import { useMemo } from 'react'
+import { Fragment, useMemo } from 'react'
 import { Instant } from '../../figures.tsx'
 import { CsvOfShown } from '../../parts/csv.tsx'
 import { Panel } from '../../parts/page.tsx'
@@ -57,7 +57,17 @@ function ValueTable({ entity, names }: Values) {
           const { at } = boxed(entity[name])
           return (
             <tr key={name}>
-              <td className="quiet">{name.replace(/^provision\./, '')}</td>
+              <td className="quiet">
+                {name
+                  .replace(/^provision\./, '')
+                  .split(/(?<=\.)/)
+                  .map(part => (
+                    <Fragment key={part}>
+                      {part}
+                      <wbr />
+                    </Fragment>
+                  ))}
+              </td>
               <td>{textIn(entity[name])}</td>
               <td className="right small quiet">{at && <Instant at={at} />}</td>
             </tr>

@@ -60,7 +60,7 @@ export default function Device() {
       {entity && (
         <div className="columns">
           <div className="span-5 stack">
-            {isDevice && <Connection path={path} />}
+            {isDevice && <Connection path={path} flow={textIn(entity['provision.device.operation.flow'])} />}
             <DeviceValues entity={entity} />
             {isDevice && <DeviceKey path={path} />}
           </div>
@@ -79,10 +79,12 @@ export interface DevicePath {
   readonly identifier: string
 }
 
-function Connection({ path }: { readonly path: DevicePath }) {
+function Connection({ path, flow }: { readonly path: DevicePath; readonly flow: string }) {
   const asked = asking('GET /provision/organizations/{organization}/devices/{identifier}/connection', { path })
   const found = useAsked(asked, { every: 5_000 })
   const { data, isError, error } = found
+  // Whoever is asked over HTTP keeps no connection, and is not away for want of one.
+  const isAsked = flow === 'http' && data?.connectedDate === ''
   return (
     <Panel
       title="Connection"
@@ -92,22 +94,27 @@ function Connection({ path }: { readonly path: DevicePath }) {
       {isError && !data && <Failed error={error} />}
       {data && (
         <dl className="facts">
-          <Fact name="Over MQTT">
-            {data.connected ? (
-              <span className="status tone-good">
-                <span className="status-dot" aria-hidden="true" />
-                connected
-              </span>
-            ) : (
-              <span className="quiet">not connected</span>
-            )}
-          </Fact>
-          <Fact name="Connected">
-            <Instant at={data.connectedDate} none="never" />
-          </Fact>
-          <Fact name="Disconnected">
-            <Instant at={data.disconnectedDate} none="never" />
-          </Fact>
+          <Fact name="Reached by">{flow || 'MQTT while it is connected, else its address, else its own asking'}</Fact>
+          {!isAsked && (
+            <>
+              <Fact name="Over MQTT">
+                {data.connected ? (
+                  <span className="status tone-good">
+                    <span className="status-dot" aria-hidden="true" />
+                    connected
+                  </span>
+                ) : (
+                  <span className="quiet">not connected</span>
+                )}
+              </Fact>
+              <Fact name="Connected">
+                <Instant at={data.connectedDate} none="never" />
+              </Fact>
+              <Fact name="Disconnected">
+                <Instant at={data.disconnectedDate} none="never" />
+              </Fact>
+            </>
+          )}
           <Fact name="Last heard of">
             <Instant at={data.seenDate} none="never" />
           </Fact>
