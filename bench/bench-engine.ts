@@ -1,6 +1,6 @@
 /**
- * An engine in this process, with devices in it that answer each request at once: it acknowledges, tells of one step, and ends. What
- * a service has beside it, doors and deliveries, is left out.
+ * An engine in this process, with devices in it that answer once it is written that their request was sent: they acknowledge, tell of one
+ * step, and end, each once the one before is written. What a service has beside it, doors and deliveries, is left out.
  */
 import { pino } from 'pino'
 import type { Caller } from '../src/domain/caller.ts'
@@ -10,8 +10,10 @@ import { createClock } from '../src/engine/clock.ts'
 import type { Connector, OperationRequest, SendReport } from '../src/engine/connector.ts'
 import { createEngine, type Engine } from '../src/engine/engine.ts'
 import { createJobs } from '../src/engine/jobs.ts'
+import type { Happening } from '../src/engine/operation-draft.ts'
 import { exactCounters, recountJobs } from '../src/store/counters.ts'
 import type { Database } from '../src/store/database.ts'
+import { keyText } from '../src/store/operations.ts'
 import { sql } from '../src/store/statement.ts'
 
 const log = pino({ level: 'silent' })
@@ -21,6 +23,8 @@ export interface BenchEngine {
   readonly engine: Engine
   /** requests that devices here have been sent, by operation */
   readonly requests: Map<string, number>
+  /** row changes that followed the launches: one of an operation in a batch, however much happened to it */
+  changes(): number
   /** Creates the job over everything tagged `bench`; answers its number. */
   createJob(organization: number): Promise<bigint>
   /** resolved when a job has ended here */
@@ -33,6 +37,8 @@ export function benchEngine(database: Database, node: number): BenchEngine {
   const nextNumber = numberSource(Date.now, node)
   const ended = Promise.withResolvers<void>()
   const requests = new Map<string, number>()
+  const answering = new Map<string, () => void>()
+  let changes = 0
   const notices = {
     started: async () => {},
     finished: async (_: unknown, jobs: readonly unknown[]) => {
@@ -58,6 +64,7 @@ export function benchEngine(database: Database, node: number): BenchEngine {
     callMs: 86_400_000,
     applicabilityOf: () => Promise.resolve(applicability),
     compile: () => Promise.resolve(sql`true`),
+    observer: { ran: () => {}, applied },
   })
   const jobs = createJobs({
     database,
@@ -71,6 +78,15 @@ export function benchEngine(database: Database, node: number): BenchEngine {
     cancelAtOnceMax: 10_000,
     onCommit: engine.wake,
   })
+
+  function applied(happenings: readonly Happening[]): void {
+    const changed = new Set(happenings.map(({ key }) => keyText(key)))
+    changes += changed.size
+    for (const text of changed) {
+      answering.get(text)?.()
+      answering.delete(text)
+    }
+  }
 
   function connector(): Connector {
     let inHand = 0
@@ -89,8 +105,8 @@ export function benchEngine(database: Database, node: number): BenchEngine {
         inHand += sent.length
         for (const request of sent) {
           requests.set(request.id, (requests.get(request.id) ?? 0) + 1)
+          answering.set(keyText(request.key), () => void answer(request))
           report(request, { seen: 'sent' })
-          void answer(request)
         }
       },
       stop: () => Promise.resolve(),
@@ -100,6 +116,7 @@ export function benchEngine(database: Database, node: number): BenchEngine {
   return {
     engine,
     requests,
+    changes: () => changes,
     ended: ended.promise,
     async createJob(organization) {
       const caller: Caller = { email: 'bench@localhost', organization, organizationName: 'drover', profile: 'admin' }

@@ -18,8 +18,13 @@ const JOBS = 3
 export function devices(name: string, flow: Flow, least: number, fleet = 5_000): Measurement {
   return {
     name,
-    about: `${JOBS} jobs one after the other over ${fleet.toLocaleString('en')} devices of the simulator (${flow}${flow === 'mqtt' ? ', each of which publishes what it has to say without waiting for the acknowledgement of the message before, as MQTT clients do' : ''}); then as many, spread so that half of the rate is offered that was reached, at most half of the target: where \`offered\` does not reach its own target the times of answers are those of this machine at its half, not at the target's; the rate reached then has the making and the last answers of each job in it`,
-    targets: { 'operations/s': { least }, [OFFERED]: { least: least / 2 }, [ACKNOWLEDGED]: { most: 100 } },
+    about: `${JOBS} jobs one after the other over ${fleet.toLocaleString('en')} devices of the simulator (${flow}${flow === 'mqtt' ? ', each of which publishes what it has to say without waiting for the acknowledgement of the message before, as MQTT clients do' : ''}); then as many, spread so that half of the rate is offered that was reached, at most half of the target: where \`offered\` does not reach its own target the times of answers are those of this machine at its half, not at the target's; what is reached of it has the making and the last answers of each job in it`,
+    targets: {
+      'operations/s': { least },
+      [OFFERED]: { least: least / 2 },
+      [KEPT]: { least: 0.8 },
+      [ACKNOWLEDGED]: { most: 100 },
+    },
     async open() {
       const service = await startService()
       const children: Child[] = []
@@ -66,13 +71,14 @@ async function measure(service: BenchService, simulator: Child, fleet: number, l
     'database, CPU ms per operation': ((after[1] - before[1]) * 1000) / operations,
     'simulator, CPU ms per operation': ((after[2] - before[2]) * 1000) / operations,
     [OFFERED]: offered,
-    'at half the rate, reached, operations/s': operations / spreadS,
+    [KEPT]: operations / spreadS / offered,
     'at half the rate, message to acknowledgement, median ms': p50,
     [ACKNOWLEDGED]: p99,
   }
 }
 
 const OFFERED = 'at half the rate, offered, operations/s'
+const KEPT = 'at half the rate, reached / offered'
 const ACKNOWLEDGED = 'at half the rate, message to acknowledgement, p99 ms'
 
 /** How long the messages took that the fleet has sent since it was last asked. */

@@ -1,5 +1,5 @@
 /**
- * The simulator as the product's own process runs it, which also says how long the service took to answer the messages of its devices:
+ * The simulator as the product's own process runs it, which also says how long the service took to take the messages of its devices:
  * asked with a line, it tells of those since it was last asked.
  */
 import { createInterface } from 'node:readline'
@@ -10,8 +10,8 @@ import { quantile } from './figures.ts'
 
 const { request } = readFleet(declareFleet(new Command()).parse().opts(), process.env)
 let took: number[] = []
-const fleet = await openFleet(request, ({ what, tookMs }) => {
-  if (what === 'answered' && tookMs !== undefined) took.push(tookMs)
+const fleet = await openFleet(request, ({ what, delivery, tookMs }) => {
+  if (what === 'answered' && delivery === 'delivered' && tookMs !== undefined) took.push(tookMs)
 })
 const { url, devices } = fleet
 const say = (line: Record<string, unknown>) => process.stdout.write(`${JSON.stringify(line)}\n`)
