@@ -1,6 +1,6 @@
 /** The packed package: what is in it, and what it does in an empty folder on the machine's own Node. */
 import { execFile, spawn } from 'node:child_process'
-import { chmod, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
@@ -67,6 +67,7 @@ describe('the packed package', () => {
       expect.arrayContaining([
         'lib/main.js',
         'lib/cli/drover.js',
+        'lib/data.js',
         'lib/simulator/main.js',
         'dist/console/index.html',
         'LICENSE',
@@ -99,7 +100,7 @@ describe('the packed package', () => {
   })
 
   test.runIf(isInstallable)(
-    'installed into an empty folder it helps, serves, and runs a job',
+    'installed into an empty folder it helps, serves, runs a job, and backs up what it keeps',
     async () => {
       const options = ['--prefix', prefix, '--no-audit', '--no-fund', '--prefer-offline', '--loglevel', 'error']
       await run('npm', ['install', '--global', ...options, packed.file], { env: machine, timeout: INSTALL_MS })
@@ -123,6 +124,10 @@ describe('the packed package', () => {
         )
         await answering
         expect(JSON.parse(job.stdout).report.summary).toMatchObject({ status: 'FINISHED', finished: { successful: 1 } })
+        // Another program of the package does this, on the database of the service that runs.
+        const backup = path.join(folder, 'backup')
+        const told = await run(drover, ['backup', backup, '--json'], { env: { ...env, DROVER_DATA_DIR: dataFolder } })
+        expect(JSON.parse(told.stdout)).toMatchObject({ file: backup, size: (await stat(backup)).size })
       } finally {
         await service.stop()
       }
@@ -184,12 +189,13 @@ async function unitComment(): Promise<string[]> {
 }
 
 const API_KEY = 'a-key-for-the-package'
+const dataFolder = path.join(folder, 'data')
 
 async function serve(drover: string): Promise<{ url: string; stop(): Promise<void> }> {
   const child = spawn(drover, ['serve'], {
     env: {
       ...machine,
-      DROVER_DATA_DIR: path.join(folder, 'data'),
+      DROVER_DATA_DIR: dataFolder,
       DROVER_PORT: '0',
       DROVER_MQTT_PORT: '0',
       DROVER_ADMIN_API_KEY: API_KEY,

@@ -72,6 +72,9 @@ export function repeats(schedule: TaskView['schedule']): string {
   const { time, weekly, monthly, yearly } = repeating.pattern
   const days =
     weekly?.days.join(',') ??
-    (monthly ? `day ${monthly.day}` : yearly ? `day ${yearly.day} of ${yearly.months?.join(',')}` : 'daily')
+    (monthly ? dayOf(monthly.day, monthly.months) : yearly ? dayOf(yearly.day, yearly.months) : 'daily')
   return time === undefined ? days : `${days} at ${time}`
 }
+
+const dayOf = (day: number, months: readonly string[] = MONTHS) =>
+  months.length === MONTHS.length ? `day ${day}` : `day ${day} of ${months.join(',')}`
