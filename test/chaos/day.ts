@@ -1,66 +1,43 @@
 /**
  * A day of load in some minutes, on one node: as many operations as a fleet of ten thousand has in a day, evenly over the time, while
- * memory, the size of the hot tables and the time of answers are watched. What grows with what is stored is told; what must stay flat is
- * held to rise neither steadily nor far. Times are judged beside those of a commit that has nothing to do with the service: a machine
- * that others come to use slows both. The day lies over the end of a month: a new month takes what ends, and one that is older than is
- * kept goes.
+ * memory, the size of the hot tables and the time of answers are watched. The day lies over the end of a month: a new month takes what
+ * ends, and one that is older than is kept goes. What is to stay flat is judged elsewhere.
  */
 import { readFile } from 'node:fs/promises'
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobView } from '../../src/contract/job.ts'
 import type { StubbornClient } from './client.ts'
-import { judgeMonths, jumpTo, monthsAround, rowsOf } from './months.ts'
-import { middle, trendOf } from './trend.ts'
+import { type ChaosDatabase, startChaosDatabase } from './database.ts'
+import { judgeDay, percentile, type Sample } from './day-judge.ts'
+import { judgeMonths, jumpTo, type Months, monthsAround, rowsOf } from './months.ts'
 import type { RunEnd } from './verdict.ts'
 import { openWorld, type World } from './world.ts'
 
 export interface DayOptions {
   readonly minutes: number
   readonly devices: number
+  /** how many it has; what a fleet of ten thousand does in a day unless told */
+  readonly operations?: number
   readonly tell: (line: string) => void
 }
 
-interface Sample {
-  readonly atMs: number
-  readonly residentMb: number
-  /** of what JavaScript holds, garbage that was not collected yet included */
-  readonly heapMb: number
-  readonly hotMb: number
-  readonly deadRows: number
-  readonly endedMb: number
-  readonly operations: number
-  /** 99th percentiles since the sample before, milliseconds: of what a client asks, and of a commit beside the service */
-  readonly readMs: number
-  readonly createMs: number
-  readonly commitMs: number
-}
-
-/** So many samples are taken over the day, and the first of them, of a process that is still warming up, are not judged. */
-const SAMPLES = 24
-const WARMING = 4
+/** So many samples are taken over the day. */
+const SAMPLES = 36
 /** A client asks so often beside the load: what is timed does not wait for what it causes. */
-const ASK_EVERY_MS = 150
+const ASK_EVERY_MS = 100
 const NAMES = ['REBOOT_EQUIPMENT', 'REFRESH_INFO', 'DISCOVER']
-/** What a fleet of ten thousand does in a day when each device has ten operations. */
+/** Of a fleet of ten thousand when each device has ten operations. */
 const DAY_OPERATIONS = 100_000
 /** Of the time in which jobs must follow each other. */
 const SPREAD = 0.8
 const ACK_MS = 20_000
 const TIMEOUT_MS = 20_000
+const KEPT_WITHIN_MS = 150_000
 /** The month ends after so much of the day. */
-const MONTH_ENDS_AFTER = 0.4
-/** What may come to how much more over the day; what is less than the grain says nothing. */
-const BOUNDS = {
-  residentMb: { factor: 1.3, grain: 60 },
-  heapMb: { factor: 1.3, grain: 40 },
-  hotMb: { factor: 1.5, grain: 10 },
-  deadRows: { factor: 2, grain: 20_000 },
-  readMs: { factor: 1.5, grain: 25 },
-  createMs: { factor: 1.5, grain: 25 },
-} as const
-
+const MONTH_ENDS_AFTER = 0.5
 /** Runs the load. Answers what did not stay flat, and its figures. */
-export async function runDay({ minutes, devices, tell }: DayOptions): Promise<RunEnd> {
+export async function runDay({ minutes, devices, operations = DAY_OPERATIONS, tell }: DayOptions): Promise<RunEnd> {
   const months = monthsAround(new Date())
   const world = await openWorld({
     seed: 1,
@@ -71,14 +48,17 @@ export async function runDay({ minutes, devices, tell }: DayOptions): Promise<Ru
     variables: { DROVER_RETENTION_MONTHS: '1', DROVER_LOG_LEVEL: 'info' },
     fleet: { latency: { shape: 'uniform', minMs: 0, maxMs: 200 }, fail: 0.01, silent: 0, duplicate: 0.01, late: 0 },
   })
+  let beside: ChaosDatabase | undefined
   try {
+    // Of its own, so that nothing that the service does to its database slows it.
+    beside = await startChaosDatabase(path.join(world.folder, 'beside'))
     await followJob(world.parties[0].client, await makeJob(world.parties[0].client, NAMES[0]!))
     const old = await world.database.on(client => rowsOf(client, months.old))
     if (!old) throw new Error(`nothing ended in ${months.old.name}`)
     await jumpTo(world, new Date(months.next.startsAt.getTime() - MONTH_ENDS_AFTER * minutes * 60_000))
     const dayMs = minutes * 60_000
     const over = AbortSignal.timeout(dayMs)
-    const load = createLoad(world, dayMs, devices, over)
+    const load = createLoad(world, beside, { dayMs, devices, operations }, over)
     const samples: Sample[] = []
     const startedAt = performance.now()
     while (!over.aborted) {
@@ -89,14 +69,24 @@ export async function runDay({ minutes, devices, tell }: DayOptions): Promise<Ru
       tell(JSON.stringify(sample))
     }
     await load.ended
-    const { wrong, figures } = summarize(samples, load.operations(), tell)
-    const ofMonths = await world.database.on(client => judgeMonths(client, months))
+    tell(`${load.operations().toLocaleString('en')} operations in ${minutes} minutes`)
+    const { wrong, figures } = judgeDay(samples, { asked: operations, done: load.operations(), tell })
+    const ofMonths = await monthsOnceKept(world, months)
     tell(
       `${months.old.name} held ${old} operations and is to be gone, ${months.next.name} to have come: ${ofMonths.length === 0}`,
     )
     return { wrong: [...wrong, ...ofMonths], leftOut: [], figures }
   } finally {
+    await beside?.stop()
     await world.close()
+  }
+}
+
+/** What is wrong with the months, once the house was kept after the last of them began: it is each minute. */
+async function monthsOnceKept(world: World, months: Months): Promise<string[]> {
+  for (const until = Date.now() + KEPT_WITHIN_MS; ; await sleep(1_000)) {
+    const wrong = await world.database.on(client => judgeMonths(client, months))
+    if (wrong.length === 0 || Date.now() > until) return wrong
   }
 }
 
@@ -144,7 +134,14 @@ function spreadOver(ms: number) {
   return { stop: { delayed: Math.round(ms + reserveMs) }, scattering: { maxSpread: 100 } }
 }
 
-function createLoad(world: World, dayMs: number, devices: number, over: AbortSignal): Load {
+interface Amount {
+  readonly dayMs: number
+  readonly devices: number
+  readonly operations: number
+}
+
+function createLoad(world: World, beside: ChaosDatabase, amount: Amount, over: AbortSignal): Load {
+  const { dayMs, devices } = amount
   const [{ client }, other] = world.parties
   const startedAt = performance.now()
   let operations = 0
@@ -159,9 +156,9 @@ function createLoad(world: World, dayMs: number, devices: number, over: AbortSig
 
   /** Jobs over the fleet, none before its time, each spread over most of what it may take where as many run as there are names. */
   async function jobAfterJob(name: string): Promise<void> {
-    const schedule = spreadOver(((dayMs * devices) / DAY_OPERATIONS) * NAMES.length * SPREAD)
+    const schedule = spreadOver(((dayMs * devices) / amount.operations) * NAMES.length * SPREAD)
     while (!over.aborted) {
-      const dueMs = (operations / DAY_OPERATIONS) * dayMs - (performance.now() - startedAt)
+      const dueMs = (operations / amount.operations) * dayMs - (performance.now() - startedAt)
       const isDue = await sleep(Math.max(1, dueMs), true, { signal: over }).catch(() => false)
       if (!isDue) return
       const done = await followJob(client, await makeJob(client, name, { tags: ['sim'] }, schedule))
@@ -170,9 +167,9 @@ function createLoad(world: World, dayMs: number, devices: number, over: AbortSig
     }
   }
 
-  /** What is timed, at a pace of its own: a job of one device, a look at it, and a commit that has nothing to do with them. */
+  /** What is timed, at a pace of its own: a job of one device, a look at it, and a commit on another server. */
   async function ask(): Promise<void> {
-    await world.database.on(async database => {
+    await beside.on(async database => {
       await database.query('create table chaos_commit (made int)')
       for (let made = 0; !over.aborted; made += 1) {
         const { id: device } = other.devices[made % other.devices.length]!
@@ -226,34 +223,4 @@ async function take(world: World, load: Load, atMs: number): Promise<Sample> {
     createMs: percentile(create, 0.99),
     commitMs: percentile(commit, 0.99),
   }
-}
-
-function percentile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return Math.round((sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0) * 10) / 10
-}
-
-function summarize(all: readonly Sample[], operations: number, tell: (line: string) => void): RunEnd {
-  const samples = all.slice(WARMING)
-  const { atMs, endedMb } = all.at(-1)!
-  tell(
-    `${operations.toLocaleString('en')} operations in ${(atMs / 60_000).toFixed(1)} minutes: ten thousand devices with ten operations a day ` +
-      `have ${DAY_OPERATIONS.toLocaleString('en')}. Ended operations take ${endedMb} MB.`,
-  )
-  const figures: Record<string, unknown> = { operations, minutes: Math.round(atMs / 60_000), endedMb }
-  const wrong = operations < DAY_OPERATIONS ? [`a day has ${DAY_OPERATIONS} operations, this one ${operations}`] : []
-  const usual = middle(samples.map(({ commitMs }) => commitMs))
-  for (const name of Object.keys(BOUNDS) as (keyof typeof BOUNDS)[]) {
-    // Where the machine slows, the commit beside the service does, too.
-    const values = samples.map(sample =>
-      name === 'readMs' || name === 'createMs' ? (sample[name] * usual) / Math.max(1, sample.commitMs) : sample[name],
-    )
-    const { from, to, grows } = trendOf(values, BOUNDS[name])
-    const told = `${Math.round(from)} to ${Math.round(to)}`
-    tell(`${name}: from ${told}`)
-    figures[name] = told
-    if (grows) wrong.push(`${name} grew from ${told}`)
-  }
-  figures.commitMs = usual
-  return { wrong, leftOut: [], figures }
 }

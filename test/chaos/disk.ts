@@ -17,6 +17,8 @@ import { openWorld, type World } from './world.ts'
 export interface DiskOptions {
   readonly megabytes: number
   readonly devices: number
+  /** left free at first, so that the service can start; the rest is taken by one file */
+  readonly roomMb?: number
   readonly tell: (line: string) => void
 }
 
@@ -26,8 +28,6 @@ const ENDED_WITHIN_MS = 240_000
 const QUIET_MS = 25_000
 /** The space that PostgreSQL takes at once for its log: with less than that and a little the disk is full to it. */
 const SEGMENT_MB = 20
-/** Left free for a while, so that the service can start; the rest is taken by one file. */
-const ROOM_MB = 60
 
 /** What a client must be told: the service cannot take this now, ask again. */
 const CLEAR = '503 0x010206'
@@ -46,7 +46,7 @@ function canMount(): boolean {
 }
 
 /** Runs it. Answers what did not hold, and its figures; it is left out where nothing can be mounted. */
-export async function runDiskFull({ megabytes, devices, tell }: DiskOptions): Promise<RunEnd> {
+export async function runDiskFull({ megabytes, devices, roomMb = 60, tell }: DiskOptions): Promise<RunEnd> {
   const disk = await mkdtemp(path.join(tmpdir(), 'drover-disk-'))
   const options = ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=711`, 'tmpfs', disk]
   if (!canMount() || spawnSync('mount', options).status !== 0) {
@@ -63,7 +63,7 @@ export async function runDiskFull({ megabytes, devices, tell }: DiskOptions): Pr
       fleet: { silent: 0, late: 0 },
     })
     try {
-      return await fill(world, disk, tell)
+      return await fill(world, disk, roomMb, tell)
     } finally {
       await world.close()
     }
@@ -73,12 +73,12 @@ export async function runDiskFull({ megabytes, devices, tell }: DiskOptions): Pr
   }
 }
 
-async function fill(world: World, disk: string, tell: (line: string) => void): Promise<RunEnd> {
+async function fill(world: World, disk: string, leftMb: number, tell: (line: string) => void): Promise<RunEnd> {
   const [party] = world.parties
   const { client } = party
   const ballast = path.join(disk, 'ballast')
   await mkdir(disk, { recursive: true })
-  await writeFile(ballast, Buffer.alloc(Math.max(1, freeMb(disk) - ROOM_MB) * 1_000_000))
+  await writeFile(ballast, Buffer.alloc(Math.max(1, freeMb(disk) - leftMb) * 1_000_000))
   tell(`${freeMb(disk)} MB are left`)
   const made: { id: string; askedAt: number }[] = []
   const wrong: string[] = []
@@ -105,7 +105,7 @@ async function fill(world: World, disk: string, tell: (line: string) => void): P
   tell(`refused ${JSON.stringify(Object.fromEntries(refusals))}; room again: ${roomMb} MB`)
   if (refusedSince === 0 || leastMb > SEGMENT_MB)
     wrong.push(`the disk never was full: ${leastMb} MB were left at least`)
-  if (roomMb <= ROOM_MB) wrong.push(`there is no room again: ${roomMb} MB`)
+  if (roomMb <= leftMb) wrong.push(`there is no room again: ${roomMb} MB`)
   if (!refusals.has(CLEAR)) wrong.push(`nobody was told ${CLEAR} while the disk was full`)
   const others = [...refusals.keys()].filter(refusal => refusal !== CLEAR && !MEANWHILE.has(refusal))
   if (others.length > 0) wrong.push(`clients were told ${others.join(', ')} while the disk was full`)

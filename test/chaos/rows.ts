@@ -11,8 +11,22 @@ const CDATED_MS = 500
  */
 const DATED_MS = 35_000
 
+/** Rows that an organization would see of another, or keep from it: each has its own beside that of the job. */
+const OF_ANOTHER = {
+  'ended operations':
+    'select count(*) from operation_ended e join job j on j.job = e.job where e.organization <> j.organization',
+  'entities of ended operations': `select count(*) from operation_ended o join job j on j.job = o.job
+     join entity e on e.partition = o.partition and e.entity = o.entity where e.organization <> j.organization`,
+  'entities of open operations': `select count(*) from operation o join job j on j.job = o.job
+     join entity e on e.partition = o.partition and e.entity = o.entity where e.organization <> j.organization`,
+  deliveries: 'select count(*) from delivery d join job j on j.job = d.job where d.organization <> j.organization',
+} as const
+
 /** Looks at everything once all has ended. */
-export async function judgeRowsAtTheEnd(client: Client, stories: readonly Story[]): Promise<string[]> {
+export async function judgeRowsAtTheEnd(
+  client: Client,
+  stories: readonly Pick<Story, 'id' | 'kind' | 'closed'>[],
+): Promise<string[]> {
   const wrong: string[] = []
   const none = async (what: string, text: string, values: unknown[] = []) => {
     const { rows } = await client.query<{ count: number }>(text, values)
@@ -53,6 +67,8 @@ export async function judgeRowsAtTheEnd(client: Client, stories: readonly Story[
       )
     }
   }
+  for (const [what, text] of Object.entries(OF_ANOTHER))
+    await none(`8: ${what} of another organization than their job`, text)
   const { rows } = await client.query<{ count: number }>('select count(*)::int as count from job')
   if (rows[0]?.count !== stories.length) wrong.push(`6: ${rows[0]?.count} jobs, and ${stories.length} were asked for`)
   await none('7: deliveries that are not delivered', `select count(*) from delivery where state <> 'DELIVERED'`)

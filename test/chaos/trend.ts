@@ -1,6 +1,6 @@
 /**
- * Whether figures taken one after the other rise: by the median of the slopes between all of them, which a few of them cannot bend, and
- * only where their order tells more than chance does. It knows nothing of what is measured.
+ * Whether figures taken one after the other rise, steadily or by a step that lasts. Medians judge, which a few bad figures cannot move, and
+ * only where the order of the figures tells more than chance does. It knows nothing of what is measured.
  */
 
 /** What is let pass: a rise to so many times what it was at first, and any that is smaller than the grain. */
@@ -10,17 +10,25 @@ export interface Bound {
 }
 
 export interface Trend {
-  /** of the line through the figures, at the first and at the last of them */
+  /** on both sides of the step where there is one, else of the line through the figures, at the first and at the last of them */
   readonly from: number
   readonly to: number
-  /** whether it rises steadily, and further than the bound lets it */
+  /** whether it rises further than the bound lets it */
   readonly grows: boolean
 }
 
-/** How many standard deviations the order of the figures lies from that of chance: one in a thousand such orders does. */
-const CHANCE = 3.1
+/** How many standard deviations the order of the figures lies from that of chance: one in two thousand such orders does. */
+const CHANCE = 3.3
+/** A step has this share of the figures, at least, on each of its sides: what is shorter may be a bad time of the machine. */
+const SIDE = 0.18
 
-export function trendOf(values: readonly number[], { factor, grain }: Bound): Trend {
+export function trendOf(values: readonly number[], bound: Bound): Trend {
+  const step = stepIn(values, bound)
+  return step ? { ...step, grows: true } : lineThrough(values, bound)
+}
+
+/** The line by the median of all slopes (Theil and Sen), and whether it rises (the test of Mann and Kendall). */
+function lineThrough(values: readonly number[], bound: Bound): Trend {
   const count = values.length
   const slopes: number[] = []
   let rising = 0
@@ -32,12 +40,36 @@ export function trendOf(values: readonly number[], { factor, grain }: Bound): Tr
     }
   }
   const slope = middle(slopes)
-  const start = middle(values.map((value, i) => value - slope * i))
-  const [from, to] = [start, start + slope * (count - 1)]
-  // The test of Mann and Kendall.
+  const from = middle(values.map((value, i) => value - slope * i))
+  const to = from + slope * (count - 1)
   const deviations = rising / Math.sqrt((count * (count - 1) * (2 * count + 5)) / 18)
-  return { from, to, grows: deviations > CHANCE && to > from * factor && to - from > grain }
+  return { from, to, grows: deviations > CHANCE && isBeyond(from, to, bound) }
 }
+
+/** The clearest of the places at which figures before and after differ (the test of Mann and Whitney) beyond the bound. */
+function stepIn(values: readonly number[], bound: Bound): { readonly from: number; readonly to: number } | undefined {
+  const count = values.length
+  const side = Math.ceil(count * SIDE)
+  let clearest = CHANCE
+  let found: { readonly from: number; readonly to: number } | undefined
+  for (let place = side; place <= count - side; place += 1) {
+    const [before, after] = [values.slice(0, place), values.slice(place)]
+    const higher = after.reduce(
+      (sum, late) => sum + before.reduce((all, early) => all + (late > early ? 1 : late === early ? 0.5 : 0), 0),
+      0,
+    )
+    const pairs = before.length * after.length
+    const deviations = (higher - pairs / 2) / Math.sqrt((pairs * (count + 1)) / 12)
+    const [from, to] = [middle(before), middle(after)]
+    if (deviations > clearest && isBeyond(from, to, bound)) {
+      clearest = deviations
+      found = { from, to }
+    }
+  }
+  return found
+}
+
+const isBeyond = (from: number, to: number, { factor, grain }: Bound) => to > from * factor && to - from > grain
 
 /** The value in the middle, or the mean of the two; 0 of none. */
 export function middle(values: readonly number[]): number {
