@@ -42,7 +42,7 @@ test('figures that double over the run grow, also under noise of half of them', 
   expect(found.length).toBeGreaterThan(SEEDS.length * 0.95)
 })
 
-const PLACES = Array.from({ length: COUNT }, (_, i) => i).filter(place => place >= 6 && place <= COUNT - 6)
+const PLACES = Array.from({ length: COUNT }, (_, i) => i).filter(place => place >= 7 && place <= COUNT - 7)
 
 test.each(PLACES)('a step after %i of them that lasts is growth, told with what was before and after it', place => {
   const found = SEEDS.map(seed =>
@@ -69,11 +69,19 @@ test('also one to the double, where they scatter by a quarter', () => {
   expect(found.length).toBeGreaterThan(SEEDS.length * 0.95)
 })
 
-test.each([0, 0.3, 0.5, 0.7, 0.86])('one bad time that begins after %d of the run is noise', start => {
-  const spiked = figures(1, (part, random) => (part >= start && part < start + 0.15 ? 2_000 : 100 + 10 * random()))
-  expect(spiked.filter(value => value > 1_000).length).toBeGreaterThan(3)
-  expect(trendOf(spiked, bound).grows).toBe(false)
-})
+test.each([0, 0.3, 0.5, 0.7, 0.91])(
+  'one bad time that begins after %d of the run and takes a tenth of it is noise',
+  start => {
+    const grown = SEEDS.filter(seed => {
+      const spiked = figures(seed, (part, random) =>
+        part >= start && part < start + 0.1 ? 2_000 : 100 + 10 * random(),
+      )
+      expect(spiked.filter(value => value > 1_000).length).toBeGreaterThan(2)
+      return trendOf(spiked, bound).grows
+    })
+    expect(grown.length).toBeLessThan(SEEDS.length / 50)
+  },
+)
 
 test('what rises and stays within the bound or the grain does not grow', () => {
   expect(

@@ -20,7 +20,7 @@ export interface Trend {
 /** How many standard deviations the order of the figures lies from that of chance: one in two thousand such orders does. */
 const CHANCE = 3.3
 /** A step has this share of the figures, at least, on each of its sides: what is shorter may be a bad time of the machine. */
-const SIDE = 0.18
+const SIDE = 0.2
 
 export function trendOf(values: readonly number[], bound: Bound): Trend {
   const step = stepIn(values, bound)
@@ -46,11 +46,10 @@ function lineThrough(values: readonly number[], bound: Bound): Trend {
   return { from, to, grows: deviations > CHANCE && isBeyond(from, to, bound) }
 }
 
-/** The clearest of the places at which figures before and after differ (the test of Mann and Whitney) beyond the bound. */
+/** The highest of the steps between figures before and after a place that differ (the test of Mann and Whitney) beyond the bound. */
 function stepIn(values: readonly number[], bound: Bound): { readonly from: number; readonly to: number } | undefined {
   const count = values.length
   const side = Math.ceil(count * SIDE)
-  let clearest = CHANCE
   let found: { readonly from: number; readonly to: number } | undefined
   for (let place = side; place <= count - side; place += 1) {
     const [before, after] = [values.slice(0, place), values.slice(place)]
@@ -61,10 +60,8 @@ function stepIn(values: readonly number[], bound: Bound): { readonly from: numbe
     const pairs = before.length * after.length
     const deviations = (higher - pairs / 2) / Math.sqrt((pairs * (count + 1)) / 12)
     const [from, to] = [middle(before), middle(after)]
-    if (deviations > clearest && isBeyond(from, to, bound)) {
-      clearest = deviations
-      found = { from, to }
-    }
+    if (deviations <= CHANCE || !isBeyond(from, to, bound)) continue
+    if (found === undefined || to - from > found.to - found.from) found = { from, to }
   }
   return found
 }
