@@ -21,6 +21,7 @@ import {
   table,
 } from './figures.ts'
 import { measurements } from './measurements.ts'
+import { type Kept, pageOf, type Results, reasonNotToKeep } from './results-page.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -34,7 +35,9 @@ const namesOf = ({ name, also = [] }: Measurement) => [name, ...also]
 for (const name of positionals) if (!all.flatMap(namesOf).includes(name)) throw new Error(`${name} is not measured`)
 const chosen =
   positionals.length === 0 ? all : all.filter(each => namesOf(each).some(name => positionals.includes(name)))
-const notKept = reasonNotToKeep()
+const file = path.join(folder, 'results.json')
+const asked = { runs: runCount, entities, isWithoutPage: values['no-page'] }
+const notKept = reasonNotToKeep(asked, machine(), await readKept())
 
 const figures: Figure[] = []
 for (const measurement of chosen) {
@@ -60,13 +63,6 @@ function countOf(option: 'runs' | 'entities'): number | undefined {
   return Number(text)
 }
 
-function reasonNotToKeep(): string | undefined {
-  if (values['no-page']) return 'that was asked for'
-  if (runCount < RUNS_LEAST) return `a figure that is kept stands on at least ${RUNS_LEAST} runs`
-  if (entities !== undefined) return 'a figure that is kept is of the full size'
-  return undefined
-}
-
 async function runAll(measurement: Measurement): Promise<Figures[]> {
   const runs: Figures[] = []
   const session = await openSession(measurement)
@@ -81,22 +77,9 @@ async function runAll(measurement: Measurement): Promise<Figures[]> {
   return runs
 }
 
-/** What is known of a measurement that was done, and of the circumstances. */
-interface Kept {
-  /** as it was measured, which options may have made smaller */
-  readonly about: string
-  readonly commit: string
-  readonly at: string
-  /** of the machine over the last minute: how much else was running */
-  readonly load: number
-  readonly figures: readonly Figure[]
-}
-
 /** Writes figures beside those of the others, as JSON and as a page. */
 async function keep({ name, about }: Measurement, measured: readonly Figure[]): Promise<void> {
-  const file = path.join(folder, 'results.json')
-  const text = await readFile(file, 'utf8').catch(() => undefined)
-  const kept: Record<string, Kept> = text === undefined ? {} : (JSON.parse(text) as { results: typeof kept }).results
+  const kept: Record<string, Kept> = { ...(await readKept())?.results }
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: folder }).toString().trim()
   kept[name] = {
     about,
@@ -105,8 +88,14 @@ async function keep({ name, about }: Measurement, measured: readonly Figure[]): 
     load: loadavg()[0]!,
     figures: measured,
   }
-  await writeFile(file, `${JSON.stringify({ machine: machine(), results: kept }, null, 2)}\n`)
-  await writeFile(path.join(folder, 'RESULTS.md'), pageOf(kept))
+  const results = { machine: machine(), results: kept }
+  await writeFile(file, `${JSON.stringify(results, null, 2)}\n`)
+  await writeFile(path.join(folder, 'RESULTS.md'), pageOf(results, all))
+}
+
+async function readKept(): Promise<Results | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : (JSON.parse(text) as Results)
 }
 
 function machine(): string {
@@ -117,13 +106,4 @@ function machine(): string {
 function versionOf(name: string): string {
   const file = path.join(folder, '..', 'node_modules', name, 'package.json')
   return `${name} ${(JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version}`
-}
-
-function pageOf(kept: Readonly<Record<string, Kept>>): string {
-  const parts = all.flatMap(({ name }) => {
-    const last = kept[name]
-    if (!last) return []
-    return `## ${name}\n\n${last.about}. Commit ${last.commit}, ${last.at}, load average ${shown(last.load)}.\n\n${table(last.figures)}\n`
-  })
-  return `# Results\n\nWritten by \`npm run bench\`, with the same as JSON in \`results.json\`: the median of the runs, and their least and most. The load average is that\nof the machine at the end of the measurement, its own work included: on two cores, far more than 4 tells of others at work. What is short, why, and what comes next: [SHORTFALLS.md](SHORTFALLS.md).\n\n${machine()}.\n\n${parts.join('\n')}`
 }

@@ -2,6 +2,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import pg from 'pg'
 import { pino } from 'pino'
 import { startEmbeddedPostgres } from '../src/store/embedded-postgres.ts'
 
@@ -21,12 +22,29 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     log: pino({ level: 'silent' }),
     settings,
   })
-  return {
-    url: server.url,
-    pid: server.pid(),
-    async stop() {
-      await server.stop()
-      await rm(folder, { recursive: true, force: true })
-    },
+  const stop = async () => {
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+  try {
+    await requireDurable(server.url)
+    return { url: server.url, pid: server.pid(), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Fails where a commit is not waited for until it is on the disk: nothing measured so would be comparable. */
+export async function requireDurable(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    for (const setting of ['synchronous_commit', 'fsync', 'full_page_writes']) {
+      const { rows } = await client.query<{ value: string }>('select current_setting($1) as value', [setting])
+      if (rows[0]?.value !== 'on') throw new Error(`the server has ${setting}=${rows[0]?.value}`)
+    }
+  } finally {
+    await client.end()
   }
 }
