@@ -11,6 +11,7 @@ import { Shell } from './shell.tsx'
 import { SignIn } from './views/sign-in.tsx'
 
 const JobView = lazy(persistent(() => import('./views/job/job.tsx')))
+const AccountView = lazy(persistent(() => import('./views/account.tsx')))
 const LaunchView = lazy(persistent(() => import('./views/launch/launch.tsx')))
 
 interface Place {
@@ -37,7 +38,7 @@ const VIEWS: readonly Place[] = [
   { path: '/deliveries', view: lazy(persistent(() => import('./views/deliveries.tsx'))) },
   { path: '/audit', view: lazy(persistent(() => import('./views/audit.tsx'))), needs: 'manageUsers' },
   { path: '/users', view: lazy(persistent(() => import('./views/users.tsx'))), needs: 'manageUsers' },
-  { path: '/account', view: lazy(persistent(() => import('./views/account.tsx'))) },
+  { path: '/account', view: AccountView },
 ]
 
 /** A view that some profiles may not use: its address then tells so. */
@@ -71,12 +72,18 @@ function Broken({ error }: { readonly error: unknown }) {
 export function App() {
   const session = useSession()
   if (!session) return <SignIn />
-  if (session.mustChangePassword && !location.pathname.endsWith('/account'))
-    history.replaceState(null, '', '/console/account')
   return (
     <Router base="/console">
       <Shell session={session}>
         <Switch>
+          {session.mustChangePassword && (
+            // Until it was changed nothing else is shown; the address stays, and leads on afterwards.
+            <Route>
+              <View>
+                <AccountView />
+              </View>
+            </Route>
+          )}
           {VIEWS.map(({ path, view: Shown, needs, key = path }) => (
             // Each waits for its own code: were it one place for all, the view that was left would stay, and go on, until the next has come.
             <Route key={key} path={path}>

@@ -39,7 +39,9 @@ export function asking<Name extends OperationName>(name: Name, ...[given]: Given
 
 /** Does a request. A token that is no longer good ends the session. Throws `Refused`, or a TypeError without a connection. */
 export function ask<Answered>({ name, given }: Ask<Answered>, signal?: AbortSignal): Promise<Answered> {
-  return watched(() => client.call(name, { ...given, ...(signal && { signal }) } as never) as Promise<Answered>)
+  // Where the own password is proved, what is not good may be that.
+  const proves = given.header?.['x-apipass'] !== undefined
+  return watched(() => client.call(name, { ...given, ...(signal && { signal }) } as never) as Promise<Answered>, proves)
 }
 
 /** Does a request and answers the response itself, for its headers or as a stream. */
@@ -47,12 +49,13 @@ export function open({ name, given }: Ask<unknown>, accept: string, signal?: Abo
   return watched(() => client.open(name, accept, { ...given, ...(signal && { signal }) } as never))
 }
 
-async function watched<T>(send: () => Promise<T>): Promise<T> {
+async function watched<T>(send: () => Promise<T>, provesPassword = false): Promise<T> {
   const token = presentSession()?.token
   try {
     return await send()
   } catch (error) {
-    if (error instanceof Refused && error.status === 401 && token && presentSession()?.token === token) signOut()
+    const isTokenBad = error instanceof Refused && error.status === 401 && !provesPassword
+    if (isTokenBad && token && presentSession()?.token === token) signOut()
     throw error
   }
 }

@@ -8,8 +8,9 @@ const DEVICES = 100_000
 const DEVICES_AT_ONCE = 50_000
 /** Rows of the table that may be in the document at a time. */
 const ROWS_MAX = 120
-/** What one step of scrolling may cost the page, in CPU time: a table that drew all its rows would take seconds. */
-const STEP_CPU_MS_MAX = 150
+/** What a step of scrolling may cost the page's thread, in CPU time, which a busy machine makes little longer: half of the steps, and 95 of 100. */
+const STEP_CPU_MS = 80
+const STEP_CPU_MS_MAX = 240
 const STEPS = 120
 /** What is asked anew because the job goes on, and how often at most; the view asks for some things by the clock besides. */
 const ASK_ANEW_MS = 1_500
@@ -49,22 +50,34 @@ describe.skipIf(!hasBrowser)(`a job of ${DEVICES.toLocaleString('en')} operation
     const table = page.getByRole('region', { name: 'Operations of the job' })
     await table.locator('tbody a').first().waitFor()
     await table.scrollIntoViewIfNeeded()
-    const cost = await costOf(page)
-    const rows = await table.evaluate(async (place, steps) => {
-      let most = 0
-      for (let step = 0; step < steps; step++) {
-        // A wheel turned fast, then the scroll bar dragged.
-        place.scrollTop += step < steps / 2 ? 240 : place.scrollHeight / steps
-        await new Promise(resolve => requestAnimationFrame(resolve))
-        most = Math.max(most, place.querySelectorAll('tbody tr').length)
-      }
+    const spent = await costOf(page)
+    const costs: number[] = []
+    let rows = 0
+    let before = await spent()
+    for (let step = 0; step < STEPS; step++) {
+      const shown = await table.evaluate(
+        async (place, [step, steps]) => {
+          // A wheel turned fast, then the scroll bar dragged.
+          place.scrollTop += step < steps / 2 ? 240 : place.scrollHeight / steps
+          await new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+          return place.querySelectorAll('tbody tr').length
+        },
+        [step, STEPS] as const,
+      )
+      rows = Math.max(rows, shown)
+      const now = await spent()
+      costs.push(now - before)
+      before = now
+    }
+    await table.evaluate(place => {
       place.scrollTop = place.scrollHeight
-      return most
-    }, STEPS)
+    })
+    const inOrder = costs.toSorted((a, b) => a - b)
     await table.locator(`tr[aria-rowindex="${DEVICES + 1}"] a`).waitFor()
     expect(rows).toBeLessThan(ROWS_MAX)
     expect(await table.locator('tbody tr').count()).toBeLessThan(ROWS_MAX)
-    expect(await cost()).toBeLessThan(STEPS * STEP_CPU_MS_MAX)
+    expect(inOrder[Math.floor(STEPS / 2)]).toBeLessThan(STEP_CPU_MS)
+    expect(inOrder[Math.floor(STEPS * 0.95)]).toBeLessThan(STEP_CPU_MS_MAX)
   })
 
   test('its figures follow the job while it goes on, and what depends on them is asked for seldom, however often it changes', async () => {

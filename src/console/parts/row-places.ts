@@ -3,6 +3,30 @@
  * from 0. It knows of no scroll bar and asks nothing.
  */
 
+/** A page as it is asked for. */
+export interface PageAsked {
+  /** from 1 */
+  readonly number: number
+  readonly size: number
+  readonly cursor?: string
+}
+
+/** A page as it came, and how many there are. */
+export interface PageRead<Row> {
+  readonly rows: readonly Row[]
+  readonly of: number
+  readonly cursor?: string | undefined
+}
+
+/** A list, and how its pages are read. */
+export interface Rows<Row> {
+  readonly key: readonly unknown[]
+  readonly read: (page: PageAsked, signal: AbortSignal) => Promise<PageRead<Row>>
+  /** rows in all, where that is known */
+  readonly total?: number | undefined
+  readonly live?: boolean
+}
+
 /** Rows of a page. */
 export const PAGE = 100
 /** Browsers cannot scroll over more pixels than this many rows take; beyond, they are shown part by part. */

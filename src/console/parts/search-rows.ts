@@ -1,7 +1,7 @@
 /** Rows of a table that come from a search of the interface, page by page. */
 import type { SearchBody } from '../../contract/client/client.ts'
 import { type Ask, ask } from '../request.ts'
-import type { PageAsked, Rows } from './virtual-table.tsx'
+import type { PageAsked, Rows } from './row-places.ts'
 
 /** A page as every search answers it, the rows under the name of what was searched. */
 interface Found {

@@ -18,9 +18,10 @@ import {
 import { count } from '../figures.tsx'
 import { useLiveMs } from '../live.ts'
 import type { Freshness } from './as-of.tsx'
-import { PAGE, PART, pagesOf, partsOf, rowsIn } from './row-places.ts'
+import { PAGE, PART, pagesOf, partsOf, type Rows, rowsIn } from './row-places.ts'
 import { Scroller } from './scroller.tsx'
 import { Failed } from './states.tsx'
+import { cellClass, TableRow } from './table-row.tsx'
 
 export interface Column<Row> {
   readonly key: string
@@ -37,27 +38,6 @@ export interface Column<Row> {
   readonly wide?: boolean
   /** takes what the others leave where the screen is narrow */
   readonly fills?: boolean
-}
-
-export interface PageAsked {
-  /** from 1 */
-  readonly number: number
-  readonly size: number
-  readonly cursor?: string
-}
-
-export interface PageRead<Row> {
-  readonly rows: readonly Row[]
-  readonly of: number
-  readonly cursor?: string | undefined
-}
-
-export interface Rows<Row> {
-  readonly key: readonly unknown[]
-  readonly read: (page: PageAsked, signal: AbortSignal) => Promise<PageRead<Row>>
-  /** rows in all, where that is known */
-  readonly total?: number | undefined
-  readonly live?: boolean
 }
 
 export interface Sort {
@@ -220,19 +200,15 @@ export function VirtualTable<Row>(props: Props<Row>) {
             {items.map(item => {
               const row = rowAt(first + item.index)
               return (
-                <tr
+                <TableRow
                   key={row ? rowKey(row) : `row-${item.index}`}
-                  data-index={item.index}
-                  aria-rowindex={first + item.index + 2}
-                  className={row ? rowClass?.(row) : 'row-loading'}
-                >
-                  {columns.map(column => (
-                    <td key={column.key} className={cellClass(column)}>
-                      {row ? column.cell(row) : <span className="placeholder" />}
-                      {row && hasTwoLines && column.under && <div className="cut under">{column.under(row)}</div>}
-                    </td>
-                  ))}
-                </tr>
+                  index={item.index}
+                  place={first + item.index}
+                  row={row}
+                  columns={columns}
+                  hasTwoLines={hasTwoLines}
+                  className={row ? (rowClass?.(row) ?? '') : 'row-loading'}
+                />
               )
             })}
             {after > 0 && (
@@ -251,9 +227,6 @@ export function VirtualTable<Row>(props: Props<Row>) {
     </>
   )
 }
-
-const cellClass = (column: Column<never>) =>
-  [column.align === 'right' ? 'right' : '', column.wide ? 'wide-only' : ''].filter(Boolean).join(' ')
 
 function Head<Row>({ column, sort, onSort }: { readonly column: Column<Row> } & Pick<Props<Row>, 'sort' | 'onSort'>) {
   const { title, sort: field } = column

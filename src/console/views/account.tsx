@@ -6,7 +6,7 @@ import { Curl } from '../parts/curl.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { Page, Panel } from '../parts/page.tsx'
 import { Failed } from '../parts/states.tsx'
-import { ask, asking } from '../request.ts'
+import { ask, asking, Refused } from '../request.ts'
 import { signOut, useSession } from '../session.ts'
 
 export default function Account() {
@@ -57,7 +57,12 @@ export default function Account() {
                 onChange={event => setNext(event.currentTarget.value)}
               />
               <p className="quiet">You then sign in anew, here and everywhere else.</p>
-              {changing.isError && <Failed error={changing.error} />}
+              {changing.isError &&
+                (changing.error instanceof Refused && changing.error.status === 401 ? (
+                  <Notice>The present password is not right.</Notice>
+                ) : (
+                  <Failed error={changing.error} />
+                ))}
               <details className="more">
                 <summary>The same with curl</summary>
                 <Curl ask={asked} />

@@ -8,8 +8,9 @@ import { AsOf } from '../parts/as-of.tsx'
 import { TakeAway } from '../parts/csv.tsx'
 import { Find } from '../parts/find.tsx'
 import { Page } from '../parts/page.tsx'
+import type { PageAsked } from '../parts/row-places.ts'
 import { Empty } from '../parts/states.tsx'
-import { type Column, type PageAsked, VirtualTable } from '../parts/virtual-table.tsx'
+import { type Column, VirtualTable } from '../parts/virtual-table.tsx'
 import { ask, asking } from '../request.ts'
 
 const COLUMNS: readonly Column<AuditLine>[] = [

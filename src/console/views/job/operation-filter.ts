@@ -1,7 +1,7 @@
 /** Which operations of a job are shown: by what they are counted as, or by how they failed. It becomes a search, or the whole list. */
 
 import type { FoundOperations, OperationView } from '../../../contract/client/client.ts'
-import type { PageAsked, PageRead } from '../../parts/virtual-table.tsx'
+import type { PageAsked, PageRead } from '../../parts/row-places.ts'
 import type { Ask } from '../../request.ts'
 import { ask, asking } from '../../request.ts'
 import { readable } from '../../words.ts'
