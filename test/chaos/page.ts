@@ -15,6 +15,7 @@ const HEAD = `# Runs of \`npm run chaos\`
 
 Written by \`npm run chaos -- … --keep\`, the newest last. What a run does is told in [Running](../docs/operating/running.md#what-was-tried).
 The load average is that of the last minute, the run's own work included: on two cores, far more than 4 tells of others at work.
+Of a day, the two values of a figure are the ends of the line through the middle of its samples, which may lie below all of them where they fall.
 
 | when | commit | cores | load | run | figures | held |
 | --- | --- | --- | --- | --- | --- | --- |
