@@ -22,11 +22,11 @@ describe.skipIf(!hasBrowser)('the pictures of the documents', () => {
   let campaign = ''
   let folder = IMAGES ?? ''
 
+  afterAll(async () => {
+    if (!IMAGES) await rm(folder, { recursive: true, force: true })
+  })
   beforeAll(async () => {
-    if (!IMAGES) {
-      folder = await mkdtemp(path.join(tmpdir(), 'drover-pictures-'))
-      afterAll(() => rm(folder, { recursive: true, force: true }))
-    }
+    if (!IMAGES) folder = await mkdtemp(path.join(tmpdir(), 'drover-pictures-'))
     at = await openConsole()
     const { house } = at
     await bringUpFleet(house, {
