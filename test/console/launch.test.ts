@@ -1,9 +1,15 @@
 /** What is set in the third step of a launch, what the plan says of it, and the job that comes of it; and how jobs and devices are found. */
+import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { PlanView } from '../../src/contract/client/client.ts'
 import { createJob, readJob } from '../service/jobs.ts'
 import { type Console, hasBrowser, openConsole } from './browser.ts'
 import { filledAt } from './chart-pixels.ts'
+
+const ELEMENTS = [
+  { name: 'kernel', operation: 'INSTALL' },
+  { name: 'modem', operation: 'UPGRADE' },
+]
 
 describe.skipIf(!hasBrowser)('launching, and finding', () => {
   let at: Console
@@ -85,6 +91,66 @@ describe.skipIf(!hasBrowser)('launching, and finding', () => {
       },
     })
   })
+
+  test('a firmware update is launched with the elements of its bundle, one below the other', async () => {
+    const page = await at.visit('/launch/what?type=UPDATE')
+    await page.getByRole('textbox', { name: 'Version of the bundle' }).fill('2.4.0')
+    for (const [place, { name, operation }] of ELEMENTS.entries()) {
+      await page.getByRole('button', { name: 'Add to elements' }).click()
+      await page.getByRole('textbox', { name: 'Name', exact: true }).nth(place).fill(name)
+      await page.getByRole('textbox', { name: 'Version', exact: true }).nth(place).fill('2.4.0')
+      await page.getByRole('combobox', { name: 'What is done' }).nth(place).click()
+      await page.getByRole('option', { name: operation, exact: true }).click()
+    }
+    await page.getByRole('button', { name: 'Add to validators' }).first().click()
+    await page.getByRole('textbox', { name: 'Value', exact: true }).fill('9f86d081')
+    // The order in which they are installed is that of the list.
+    await page.getByRole('button', { name: 'Up', exact: true }).click()
+    expect((await launched(page)).parameters).toEqual({
+      bundleVersion: '2.4.0',
+      deploymentElements: [
+        { name: 'modem', version: '2.4.0', operation: 'UPGRADE' },
+        { name: 'kernel', version: '2.4.0', operation: 'INSTALL', validators: [{ value: '9f86d081' }] },
+      ],
+    })
+  })
+
+  test('a switch, several of a choice and an instant are sent as the schema says them', async () => {
+    const properties = {
+      forced: { type: 'boolean', title: 'Even when busy' },
+      ports: { type: 'array', title: 'Ports', uniqueItems: true, items: { type: 'string', enum: ['A', 'B', 'C'] } },
+      dueAt: { type: 'string', title: 'Due', format: 'date-time' },
+    }
+    const { status } = await at.house.call('POST', '/north/v80/operationTypes/provision/organizations/drover', {
+      name: 'CLOSE_PORTS',
+      title: 'Close ports',
+      applicableTo: ['entity.device'],
+      parameters: { type: 'object', properties },
+    })
+    expect(status).toBe(201)
+    const page = await at.visit('/launch/what?type=CLOSE_PORTS')
+    await page.getByRole('checkbox', { name: 'Even when busy' }).check()
+    await page.getByRole('checkbox', { name: 'C', exact: true }).check()
+    await page.getByRole('checkbox', { name: 'A', exact: true }).check()
+    await page.getByLabel('Due', { exact: false }).fill('2099-07-01T09:30')
+    const { parameters } = await launched(page)
+    expect(parameters).toMatchObject({ forced: true, ports: ['A', 'C'] })
+    // The viewer's summer time is two hours ahead.
+    expect(Date.parse(String(parameters.dueAt))).toBe(Date.parse('2099-07-01T07:30:00Z'))
+  })
+
+  /** Launches what stands in the first step on everything tagged `valve`; answers its request as the service has it. */
+  async function launched(page: Page): Promise<{ parameters: Record<string, unknown> }> {
+    await page.getByRole('button', { name: 'Whom' }).click()
+    await page.getByText('A tag', { exact: true }).click()
+    await page.getByLabel('Tag', { exact: true }).fill('valve')
+    await page.getByRole('button', { name: 'When' }).click()
+    await page.getByRole('button', { name: 'Plan' }).click()
+    await page.getByRole('button', { name: 'Launch on 2 devices' }).click()
+    await expect.poll(() => page.url()).toMatch(/\/jobs\/[0-9a-f]{16}$/)
+    const { request } = await readJob(at.house.client, page.url().slice(-16))
+    return request as { parameters: Record<string, unknown> }
+  }
 
   test('devices are found by identifier, name, serial number and tag, and the address keeps what is asked', async () => {
     const page = await at.visit('/devices')
