@@ -187,6 +187,9 @@ export function createEngine(parts: EngineParts): Engine {
     log,
     node,
     onAway: ({ device }, handedAt) => onWaiting([device], handedAt),
+    onHeard(device) {
+      presence.seen(device).catch((error: unknown) => log.debug({ err: error }, 'presence was not recorded'))
+    },
     onStray(message) {
       file({ message, reason: 'stray' }).catch((error: unknown) => {
         log.warn({ err: error, operation: message.operationId }, 'an answer that changed nothing was not filed')

@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 import type { Flow } from '../domain/flow.ts'
 import { type OperationKey, parseOperationId } from '../domain/identity.ts'
 import { type PlaceOwner, type Places, sharedPlaces } from '../domain/places.ts'
+import type { DeviceNumbers } from '../store/operation-devices.ts'
 import { keyText } from '../store/operations.ts'
 import type { Clock } from './clock.ts'
 import type { Addressed, Connector, DeviceMessage, OperationRequest, SendReport } from './connector.ts'
@@ -43,6 +44,8 @@ export interface RequestSenderParts {
   readonly node: number
   /** called once it is written that a device is not there */
   readonly onAway: (request: RoutedRequest, handedAt: Date) => void
+  /** told of each answer in the exchange: its device was heard of */
+  readonly onHeard: (device: DeviceNumbers) => void
   /** told of an answer in the exchange that changed nothing */
   readonly onStray: (message: DeviceMessage) => void
   /** most requests that one turn may take, however much the connectors could */
@@ -68,7 +71,8 @@ export function wordOf(message: DeviceMessage): Word {
 }
 
 export function createRequestSender(parts: RequestSenderParts): RequestSender {
-  const { connectors, gatherer, clock, log, node, onAway, onStray, claimMax = 1000, givingBackMax = 2_000 } = parts
+  const { connectors, gatherer, clock, log, node, onAway, onHeard, onStray } = parts
+  const { claimMax = 1000, givingBackMax = 2_000 } = parts
   const byFlow = new Map(connectors.map(connector => [connector.flow, connector]))
   const inHand = new Map<string, number>()
   const givingBack = new Set<Promise<void>>()
@@ -90,6 +94,7 @@ export function createRequestSender(parts: RequestSenderParts): RequestSender {
   /** A request leaves this node's hands by its first report, once that is written. */
   async function onReport(request: RoutedRequest, report: SendReport, isFirst: boolean, handedAt: Date): Promise<void> {
     if (report.seen === 'notSent') return await giveBackLater(request)
+    if (report.seen === 'answered') onHeard(request.device)
     const written =
       report.seen === 'answered' ? await answer(request, report.message) : await observe(request, report, handedAt)
     if (isFirst) letGo(request)

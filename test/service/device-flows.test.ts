@@ -29,6 +29,10 @@ describe('over HTTP, started by the service', () => {
       description: 'done',
       steps: [{ name: 'REBOOT', result: 'SUCCESSFUL' }],
     })
+    // By answering it was heard of, though it never spoke of itself.
+    const connection = '/north/v80/provision/organizations/drover/devices/d1/connection'
+    const seenDate = async () => (await house.call<{ seenDate?: string }>('GET', connection)).body.seenDate
+    await expect.poll(seenDate).toEqual(expect.any(String))
   })
 
   test('a device that acknowledges, then reports parts and an end, is followed step by step', async () => {
