@@ -14,7 +14,8 @@ const Source = Type.String({
   maxLength: FUNCTION_SOURCE_MAX,
   description: 'JavaScript that defines `request(operation, device)`, `response(message, device)` or both',
 })
-const Version = Type.Integer({ minimum: 1 })
+/** Counted from 1. */
+export const FunctionVersion = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
 
 const described = {
   description: Type.Optional(orNull(Type.String({ maxLength: 5_000 }))),
@@ -47,7 +48,7 @@ export type ConnectorFunctionBody = Static<typeof ConnectorFunctionBody>
 
 /** A change: what is left out stays, null takes away. A source makes a version; `version` lets an earlier one run again. */
 export const ConnectorFunctionChangeBody = Type.Object(
-  { ...described, source: Type.Optional(Source), version: Type.Optional(Version) },
+  { ...described, source: Type.Optional(Source), version: Type.Optional(FunctionVersion) },
   closed,
 )
 export type ConnectorFunctionChangeBody = Static<typeof ConnectorFunctionChangeBody>
@@ -57,7 +58,7 @@ export const ConnectorFunctionAnswer = Type.Object({
   name: Name,
   description: Type.Optional(Type.String()),
   route: Type.Optional(Type.String()),
-  version: Version,
+  version: FunctionVersion,
   source: Type.String(),
   createdDate: Type.String(),
   updatedDate: Type.String(),
@@ -67,7 +68,7 @@ export const ConnectorFunctionsAnswer = Type.Array(ConnectorFunctionAnswer)
 
 /** The versions that are kept of a function, newest first. */
 export const FunctionVersionsAnswer = Type.Array(
-  Type.Object({ version: Version, source: Type.String(), user: Type.String(), date: Type.String() }),
+  Type.Object({ version: FunctionVersion, source: Type.String(), user: Type.String(), date: Type.String() }),
 )
 
 /**
@@ -77,7 +78,7 @@ export const FunctionVersionsAnswer = Type.Array(
 export const DryRunBody = Type.Object(
   {
     source: Type.Optional(Source),
-    version: Type.Optional(Version),
+    version: Type.Optional(FunctionVersion),
     operation: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     message: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     device: Type.Optional(Type.Record(Type.String(), Type.Unknown())),

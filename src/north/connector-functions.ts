@@ -13,6 +13,7 @@ import {
   DryRunAnswer,
   DryRunBody,
   ConnectorFunctionAnswer as FunctionAnswer,
+  FunctionVersion,
   FunctionVersionsAnswer,
 } from '../contract/connector-function.ts'
 import { readFunctionRequest, readFunctionResponses } from '../contract/function-answer.ts'
@@ -84,7 +85,7 @@ export function connectorFunctionRoutes(
         tags,
         summary: 'One connector function',
         params: ofFunction,
-        querystring: Type.Object({ version: Type.Optional(Type.Integer({ minimum: 1 })) }),
+        querystring: Type.Object({ version: Type.Optional(FunctionVersion) }),
         response: { 200: FunctionAnswer },
       },
     },

@@ -56,6 +56,8 @@ describe('a connector function', () => {
     expect((await call('PUT', '/versions', { version: 9 })).status).toBe(404)
     expect((await call('PUT', '/versions', { version: 1, source: SOURCE })).status).toBe(400)
     expect((await call('GET', '/versions?version=9')).status).toBe(404)
+    // Beyond what a version can be: a refusal, no failure.
+    expect((await call('GET', '/versions?version=9007199254740992')).status).toBe(400)
     expect((await call('PUT', '/versions', { description: null })).json()).not.toHaveProperty('description')
   })
 
