@@ -9,7 +9,6 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobView } from '../../src/contract/job.ts'
 import { judge } from './judge.ts'
-import { NO_CAUSE } from './repeats.ts'
 import { judgeRowsAtTheEnd } from './rows.ts'
 import type { Story } from './stories.ts'
 import type { RunEnd } from './verdict.ts'
@@ -152,19 +151,15 @@ async function fill(world: World, disk: string, leftMb: number, tell: (line: str
     toMs: roomAt,
   } as const
   const judged = await judge(world, stories, [fault])
-  // Until all is recovered a device may be sent the same request again, which it knows by its id; that it did it once is judged all the same.
-  const [again, broken] = [judged.wrong.filter(isRepeat), judged.wrong.filter(line => !isRepeat(line))]
-  for (const line of again) tell(`sent again: ${line}`)
   const refused = client.statuses.get(503) ?? 0
   const rows = await world.database.on(db => judgeRowsAtTheEnd(db, stories))
   const unclear = world.parties.flatMap(each => each.client.faults)
   return {
-    wrong: [...wrong, ...broken, ...rows, ...unclear.map(each => `a client was answered unclearly: ${each}`)],
+    wrong: [...wrong, ...judged.wrong, ...rows, ...unclear.map(each => `a client was answered unclearly: ${each}`)],
     leftOut: [],
     figures: {
       jobs: made.length,
       ...judged.figures,
-      sentAgain: again.length,
       refused,
       leastMb,
       recoveredS,
@@ -172,8 +167,6 @@ async function fill(world: World, disk: string, leftMb: number, tell: (line: str
     },
   }
 }
-
-const isRepeat = (line: string) => line.includes(NO_CAUSE)
 
 function body(world: World, n: number) {
   const names = ['REBOOT_EQUIPMENT', 'REFRESH_INFO', 'DISCOVER', 'EQUIPMENT_DIAGNOSTIC', 'SYNCHRONIZE_CLOCK']

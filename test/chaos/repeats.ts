@@ -15,8 +15,6 @@ export const IN_HAND_MS = 2_000
 export const BUSY_MS = 1_500
 /** A request passes through a node, this process as a relay, and the fleet: each is as late as this one was seen to be. */
 export const LAG_COUNTS = 3
-/** The words for what came again without a cause. */
-export const NO_CAUSE = 'and nothing had happened'
 
 /** What happened in a run, beside what its devices saw. */
 export interface Happened {
@@ -43,7 +41,7 @@ export function judgeRepeats(
       const from = receivedAt[index - 1]
       if (from === undefined || hasCause(id, flow, from, to, happened)) continue
       wrong.push(
-        `4: ${id} of ${name}, launched at ${clock(launchedAt)}, came at ${clock(from)} and again at ${clock(to)}, ${NO_CAUSE} ` +
+        `4: ${id} of ${name}, launched at ${clock(launchedAt)}, came at ${clock(from)} and again at ${clock(to)}, and nothing had happened ` +
           `(${flow}; told: ${JSON.stringify(happened.told.givenBack.get(id) ?? [])})`,
       )
     }
