@@ -1,4 +1,4 @@
-import { assert, integer, property } from 'fast-check'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { PAGE, PART, pagesOf, partsOf, rowsIn } from '../../src/console/parts/row-places.ts'
 
@@ -6,8 +6,8 @@ const ROWS_MAX = 20_000_000
 
 describe('where rows lie', () => {
   test('the parts of a list hold each row once, in order, and none holds more than a browser can scroll over', () => {
-    assert(
-      property(integer({ min: 1, max: ROWS_MAX }), total => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: ROWS_MAX }), total => {
         const parts = partsOf(total)
         expect([parts[0]?.first, parts.at(-1)?.end]).toEqual([0, total])
         for (const [index, { first, end }] of parts.entries()) {
@@ -23,8 +23,8 @@ describe('where rows lie', () => {
   })
 
   test('the pages in sight are those of the rows in sight, and as few', () => {
-    assert(
-      property(integer({ min: 0, max: ROWS_MAX }), integer({ min: 0, max: 1_000 }), (first, more) => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: ROWS_MAX }), fc.integer({ min: 0, max: 1_000 }), (first, more) => {
         const pages = pagesOf(first, first + more)
         for (const row of [first, first + Math.floor(more / 2), first + more]) {
           expect(pages).toContain(Math.floor(row / PAGE))
@@ -35,8 +35,8 @@ describe('where rows lie', () => {
   })
 
   test('the number of rows is exact once the last page has been read, stays so while the pages do, and is a bound before', () => {
-    assert(
-      property(integer({ min: 1, max: ROWS_MAX }), total => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: ROWS_MAX }), total => {
         const pages = Math.ceil(total / PAGE)
         const before = rowsIn(pages, undefined, null)
         expect(before).toBeGreaterThanOrEqual(total)
