@@ -60,7 +60,7 @@ const endOfJob = statement<MassMove, [...MassParams, bigint, number, number, num
      delete from operation where ctid = any(array(
        select ctid from operation where job = $8 and partition between $9 and $10 order by partition, entity limit $11 for update))
      returning *
-   ), ${movedSql('(select organization from job where job = $8)', '(select exists (select from operation_detail where job = $8))')}`,
+   ), ${movedSql('(select organization from job where job = $8)', '(select exists (select from operation_detail where job = $8 and partition between $9 and $10))')}`,
 )
 
 const endOfEntities = statement<MassMove, [...MassParams, number[], bigint[]]>(
