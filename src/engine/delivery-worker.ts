@@ -70,6 +70,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const { database, queue, clock, log, concurrency = 200, perReceiver = DELIVERIES_PER_RECEIVER } = options
   const shares = deliveryShares(concurrency, perReceiver)
   const underWay = new Set<Promise<void>>()
+  let claimed: readonly DeliveryClaim[] = []
   let attempted: Attempted[] = []
   let recording: Promise<void> = Promise.resolve()
   let aborting = new AbortController()
@@ -138,15 +139,20 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     return recorded
   }
 
-  async function begin(claims: readonly DeliveryClaim[]): Promise<void> {
+  /**
+   * Begins what is claimed. What fails on the way stays claimed, for the next run: a claim that was forgotten would hold up its receiver
+   * until it is old enough to be a dead process's.
+   */
+  async function begin(): Promise<void> {
+    if (claimed.length === 0) return
     const found = await readDueDeliveries(
       database,
-      claims.map(claim => claim.delivery),
+      claimed.map(claim => claim.delivery),
     )
     const due = new Map(found.map(delivery => [delivery.delivery, delivery]))
     const idle: DeliveryClaim[] = []
     const early: DueDelivery[] = []
-    for (const claim of claims) {
+    for (const claim of claimed) {
       const delivery = due.get(claim.delivery)
       if (delivery?.state === 'OPEN' && !delivery.early) start(claim, delivery)
       else {
@@ -154,7 +160,9 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
         if (delivery?.state === 'OPEN') early.push(delivery)
       }
     }
+    claimed = idle
     if (idle.length > 0) await database.transaction(tx => putBack(tx, idle, early))
+    claimed = []
   }
 
   /** What is not to be sent leaves the queue; what came before the start was told enters it again, behind that and a second later. */
@@ -175,13 +183,14 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     ...(options.onRun && { onRun: options.onRun }),
     async runOnce(_now, signal) {
       await record()
+      await begin()
       for (const next of [shares.first, shares.more]) {
         while (!signal.aborted) {
           const { free, perReceiver: most, ignored } = next(clock.now().getTime())
           const limit = Math.min(free - attempted.length, claimBatch)
-          const claims = limit > 0 ? await queue.claim(limit, most, ignored) : []
-          if (claims.length === 0) break
-          await begin(claims)
+          claimed = limit > 0 ? await queue.claim(limit, most, ignored) : []
+          if (claimed.length === 0) break
+          await begin()
         }
       }
       return null

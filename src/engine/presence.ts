@@ -28,7 +28,7 @@ export interface Presence {
   seen(device: DeviceNumbers): Promise<void>
   /**
    * Looks again at devices whose operations have just begun to wait, because they were away at an instant: one that connected
-   * since is sent to at once.
+   * since is sent to at once what waits for it, and nothing again.
    */
   lookAgain(devices: readonly DeviceNumbers[], awayAt: Date): Promise<void>
   /** Records anew what is connected to this node, where others may have forgotten it. No connection broke: nothing is sent again. */
@@ -97,7 +97,8 @@ export function createPresence(parts: {
     const firstAwayAt = Math.min(...looks.map(({ awayAt }) => awayAt.getTime()))
     const devices = looks.flatMap(look => look.devices)
     const connected = await connectedAmongDevices(database, devices, new Date(firstAwayAt - CONNECT_MARGIN_MS))
-    if (connected.length > 0) await wakeOperations(connected)
+    // What a connect does to what was sent before it, it does itself: this may be one that was there all the time, and is recorded again.
+    if (connected.length > 0) await wakeOperations(connected.map(device => ({ ...device, stayed: true })))
     return looks.map(() => undefined)
   })
 

@@ -70,6 +70,50 @@ describe('deliveries survive', () => {
     expect(heard[0]?.path).toBe('/jobStarted')
   })
 
+  test('a database that goes away between a claim and its beginning: the same process begins it once it is back', async () => {
+    await forget()
+    const receiver = await createCallbackReceiver()
+    const job = await jobWith(receiver.url)
+    await start(job)
+    let failures = 0
+    const worker = runWorker({
+      database: {
+        ...database,
+        async run(statement, params) {
+          if (statement.name === 'deliveries_due' && failures++ === 0)
+            throw new Error('Connection terminated unexpectedly')
+          return await database.run(statement, params)
+        },
+      },
+    })
+    await receiver.hears(1)
+    await worker.settled()
+    expect(failures).toBeGreaterThan(1)
+    expect(await read(job, 'callback', 'jobStarted')).toMatchObject({ state: 'DELIVERED', attempts: 1 })
+  })
+
+  test('a database that goes away before what came too early is put back: it is told behind the start', async () => {
+    await forget()
+    const receiver = await createCallbackReceiver()
+    const job = await jobWith(receiver.url)
+    await finish(ended(job))
+    await start(job)
+    let failures = 0
+    const worker = runWorker({
+      database: {
+        ...database,
+        async transaction(work, options) {
+          if (receiver.heard.length === 0 && failures++ === 0) throw new Error('Connection terminated unexpectedly')
+          return await database.transaction(work, options)
+        },
+      },
+    })
+    const heard = await receiver.hears(2)
+    expect(heard.map(({ path }) => path)).toEqual(['/jobStarted', '/jobFinished'])
+    await worker.settled()
+    expect(failures).toBeGreaterThan(1)
+  })
+
   test('a stop in the middle of an attempt, which is waited for and logged', async () => {
     const receiver = await createCallbackReceiver()
     let release = () => {}

@@ -4,7 +4,7 @@ import { forgetCalls } from '../../src/store/presence.ts'
 import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
 import { deviceOf, obedient, operationOf, SECOND, say, silent, summaryOfJob } from './scenario.ts'
-import { createWorkbench, jobRequest, type PretendDevice, type Workbench } from './workbench.ts'
+import { createWorkbench, EPOCH, jobRequest, type PretendDevice, type Workbench } from './workbench.ts'
 
 const { database } = await testDatabase()
 const bench = await createWorkbench(database)
@@ -341,6 +341,33 @@ test('what is recorded again after a silence was connected all the time: nothing
   await engine.presence.recordAgain()
   await bench.settle()
   expect(await operationOf(bench, waiting, 'waits')).toMatchObject({ status: 'FINISHED', attempt: 1 })
+})
+
+test('another request that finds the device away meanwhile does not have what was sent to it sent again', async () => {
+  bench.device = silent
+  const { job, device, numbers } = await jobOnNew()
+  await engine.presence.connected(numbers, 'held')
+  await bench.settle()
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'WAITING_FOR_ACK' })
+  await bench.advance(5 * SECOND)
+  // As another node says that does not hold the connection, while the one that does records it again.
+  bench.device = async (_, report) => {
+    bench.device = obedient()
+    await engine.presence.recordAgain()
+    report({ seen: 'away' })
+  }
+  bench.sent.length = 0
+  await database.executeSql(
+    `insert into operation_type (organization, name, applicable_to, created_at)
+     select organization, 'REFRESH_INFO', '{entity.device}', $1 from organization`,
+    [EPOCH],
+  )
+  const target = { append: { entities: [device] } }
+  const { job: other } = await jobs.create(caller, jobRequest({ name: 'REFRESH_INFO', target }))
+  await bench.settle()
+  expect(await operationOf(bench, other, device)).toMatchObject({ status: 'FINISHED', attempt: 1 })
+  expect(bench.sent.map(request => request.name)).toEqual(['REFRESH_INFO', 'REFRESH_INFO'])
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'WAITING_FOR_ACK', attempt: 1 })
 })
 
 test('a service that starts alone forgets the connections of its predecessor', async () => {
