@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobView } from '../../src/contract/job.ts'
+import { comesToRest, stopNodes } from './ending.ts'
 import { judge } from './judge.ts'
 import { judgeRowsAtTheEnd } from './rows.ts'
 import type { Story } from './stories.ts'
@@ -25,7 +26,6 @@ export interface DiskOptions {
 const FULL_MS = 10_000
 const FULL_WITHIN_MS = 180_000
 const ENDED_WITHIN_MS = 240_000
-const QUIET_MS = 25_000
 /** The space that PostgreSQL takes at once for its log: with less than that and a little the disk is full to it. */
 const SEGMENT_MB = 20
 
@@ -134,13 +134,7 @@ async function fill(world: World, disk: string, leftMb: number, tell: (line: str
   }
   const recoveredS = Math.round((Date.now() - roomAt) / 1_000)
   tell(`all ${made.length} jobs had ended ${recoveredS} s later`)
-  for (const until = Date.now() + QUIET_MS; Date.now() < until; await sleep(500)) {
-    const { body: open } = await client.call<{ deliveries: { id: string }[] } | undefined>(
-      'GET',
-      '/north/v80/deliveries?state=OPEN&size=200',
-    )
-    for (const { id } of open?.deliveries ?? []) await client.call('POST', `/north/v80/deliveries/${id}/repeat`)
-  }
+  await comesToRest(world, stories, 0)
   const fault = {
     fault: 'stop the database',
     afterMs: 0,
@@ -154,8 +148,16 @@ async function fill(world: World, disk: string, leftMb: number, tell: (line: str
   const refused = client.statuses.get(503) ?? 0
   const rows = await world.database.on(db => judgeRowsAtTheEnd(db, stories))
   const unclear = world.parties.flatMap(each => each.client.faults)
+  await world.endFleet()
+  const stops = await stopNodes(world)
   return {
-    wrong: [...wrong, ...judged.wrong, ...rows, ...unclear.map(each => `a client was answered unclearly: ${each}`)],
+    wrong: [
+      ...wrong,
+      ...judged.wrong,
+      ...rows,
+      ...stops,
+      ...unclear.map(each => `a client was answered unclearly: ${each}`),
+    ],
     leftOut: [],
     figures: {
       jobs: made.length,

@@ -235,7 +235,7 @@ function judgeCalls(name: string, { receiver }: World, { id, end }: Story): stri
   if (finished < 0) wrong.push(`7: the end of ${name} was never told`)
   if (end.report.execution.startedDate === '') return wrong
   if (started < 0) wrong.push(`7: the start of ${name} was never told`)
-  else if (heard.findIndex(call => call.event === 'jobFinished') < started)
+  else if (heard.slice(0, started).some(call => call.event === 'jobFinished'))
     wrong.push(`7: the end of ${name} was told before its start`)
   return wrong
 }

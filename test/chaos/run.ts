@@ -3,8 +3,8 @@
  * everything has come to its end.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DeliveriesPage } from '../../src/contract/delivery.ts'
 import type { VerifyView } from '../../src/contract/verify.ts'
+import { comesToRest, stopNodes } from './ending.ts'
 import { type DoneFault, inflict } from './faults.ts'
 import { judge } from './judge.ts'
 import { judgeRowsAtTheEnd } from './rows.ts'
@@ -43,10 +43,7 @@ const AT_ONCE = 4
 const SAMPLE_EVERY_MS = 1_000
 /** The service's own recount is asked for at each so many-th look. */
 const VERIFY_EVERY = 3
-const QUIET_MS = 6_000
 const LATEST_ANSWER_MS = 20_000
-const CALLBACKS_WITHIN_MS = 120_000
-const STOP_GRACE_MS = 30_000
 const UNCLEAR_TOLD = 5
 
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
@@ -73,7 +70,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     const inflicting = inflictAll(world, schedule, tell)
     const stories = await playStories(world, options, inflicting, tell)
     const faults = await inflicting
-    await comesToRest(world, stories)
+    await comesToRest(world, stories, LATEST_ANSWER_MS)
     over.abort()
     const looks = await sampling
     await world.database.on(snapshots.lookAtAllEnds)
@@ -211,35 +208,4 @@ async function sample(world: World, snapshots: Snapshots, wrong: string[], over:
     }
   }
   return looks
-}
-
-/** Waits for late answers, and for callbacks, which are asked for at once instead of after their pauses. */
-async function comesToRest(world: World, stories: readonly Story[]): Promise<void> {
-  const from = Date.now()
-  while (Date.now() - from < LATEST_ANSWER_MS + QUIET_MS || Date.now() - world.lastEventAt() < QUIET_MS)
-    await sleep(200)
-  const untold = () =>
-    stories.filter(
-      ({ id }) => !world.receiver.heard.get(id)?.some(({ event, taken }) => taken && event === 'jobFinished'),
-    )
-  for (const until = Date.now() + CALLBACKS_WITHIN_MS; Date.now() < until; await sleep(1_000)) {
-    let open = 0
-    for (const { client } of world.parties) {
-      const { body } = await client.call<DeliveriesPage | undefined>('GET', '/north/v80/deliveries?state=OPEN&size=200')
-      for (const { id } of body?.deliveries ?? []) await client.call('POST', `/north/v80/deliveries/${id}/repeat`)
-      open += body?.deliveries.length ?? 0
-    }
-    if (open === 0 && untold().length === 0) return
-  }
-}
-
-/** Stops every node in order: each must end with 0, and none may have ended before that by itself. */
-async function stopNodes({ nodes }: World): Promise<string[]> {
-  await Promise.all(nodes.map(node => node.stop(STOP_GRACE_MS)))
-  return nodes.flatMap(({ name, deaths, stops }) => [
-    ...deaths.map(death => `6: ${death}`),
-    ...stops
-      .filter(code => code !== 0)
-      .map(code => `6: ${name} was stopped in order and ended with ${code ?? 'SIGKILL, since it took too long'}`),
-  ])
 }
