@@ -1,50 +1,14 @@
 /**
- * Builds the parts of a service, starts the chosen roles and stops them in order. Decides nothing: it only says who knows whom.
+ * Starts a service and stops its parts in order. Its embedded database comes up while the code of the parts is loaded: each takes about
+ * as long as the other.
  */
-import { randomInt } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
-import path from 'node:path'
-import type { FastifyInstance } from 'fastify'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-
 import type { Config } from '../config/config.ts'
-import { addressRules } from '../connectors/address-guard.ts'
-import { functionConnector } from '../connectors/function.ts'
-import { functionPool } from '../connectors/function-pool.ts'
-import { httpConnector } from '../connectors/http.ts'
-import { httpHosts } from '../connectors/http-hosts.ts'
-import { createNameService } from '../connectors/name-service.ts'
-import { numberSource } from '../domain/identity.ts'
-import { createAccess } from '../engine/access.ts'
-import { databaseClock } from '../engine/clock.ts'
-import { createConnectorFunctions } from '../engine/connector-functions.ts'
-import { createDeviceAccess } from '../engine/device-access.ts'
-import { createDeviceNames } from '../engine/device-names.ts'
-import { createEngine } from '../engine/engine.ts'
-import { type FirstCredentials, firstStart } from '../engine/first-start.ts'
-import { readyMonths } from '../engine/housekeeper.ts'
-import { createPasswords } from '../engine/passwords.ts'
-import { createSeal, serviceSecret } from '../engine/secret.ts'
-import { createTokens } from '../engine/tokens.ts'
-import { registerNorth } from '../north/north.ts'
-import { serveConsole } from '../server/console-files.ts'
-import { describeInterface } from '../server/openapi.ts'
-import { createServer } from '../server/server.ts'
-import { south } from '../south/south.ts'
+import type { FirstCredentials } from '../engine/first-start.ts'
 import { holdDataFolder } from '../store/data-folder.ts'
-import { type Database, openDatabase } from '../store/database.ts'
+import type { Database } from '../store/database.ts'
 import { startEmbeddedPostgres } from '../store/embedded-postgres.ts'
-import { compileEntityFilter } from '../store/entity-filter.ts'
-import { migrate } from '../store/migrate.ts'
-import { forgetCalls } from '../store/presence.ts'
-import { createMetrics, type Metrics, openMetricsPort, serveMetrics } from '../telemetry/metrics.ts'
-import type { Tracing, TracingOptions } from '../telemetry/tracing.ts'
-import { openDeliveries } from './deliveries.ts'
-import { northParts, type Shared, southOf } from './doors.ts'
-import { openLive } from './live.ts'
-import { createMqtt } from './mqtt.ts'
-import { applicabilityOf } from './types.ts'
 
 export interface ServiceOptions {
   readonly config: Config
@@ -67,10 +31,11 @@ export interface Service {
   stop(): Promise<void>
 }
 
-const STOP_GRACE_MS = 5_000
-/** Where the build leaves the console, seen from the sources and from what is compiled beside them. */
-const CONSOLE_FOLDER = path.resolve(import.meta.dirname, '../../dist/console')
-const DAY_MS = 86_400_000
+/** Says what is to be done at the stop. */
+export type AtStop = (stop: () => Promise<void> | void) => void
+
+/** Loading leaves the event loop no turn: what starts the database must have got to its own processes by then. */
+const LOADING_AFTER_MS = 100
 
 /** Starts a service. Fails with a clear word, having stopped what it had started. */
 export async function startService(options: ServiceOptions): Promise<Service> {
@@ -89,194 +54,24 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     return stopped
   }
   try {
-    return { ...(await build(options, each => stops.push(each))), stop }
+    const atStop: AtStop = each => stops.push(each)
+    const loading = sleep(LOADING_AFTER_MS).then(() => import('./build.ts'))
+    loading.catch(() => {})
+    const url = await databaseUrl(options, atStop)
+    const { build } = await loading
+    return { ...(await build(url, options, atStop)), stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-async function build(
-  { config, log, tell, onFailure }: ServiceOptions,
-  atStop: (stop: () => Promise<void> | void) => void,
-): Promise<Omit<Service, 'stop'>> {
-  const url = await databaseUrl(config, log, atStop, onFailure)
-  await migrate({ url, log })
-  const database = openDatabase({ url, max: config.databaseConnectionsMax, log })
-  atStop(() => database.close())
-  const heartDatabase = openDatabase({ url, max: 1, log })
-  atStop(() => heartDatabase.close())
-  const clock = await databaseClock(heartDatabase)
-  const now = () => clock.now()
-  const node = randomInt(1, 2 ** 31 - 1)
-  const nextNumber = numberSource(() => clock.now().getTime(), node)
-
-  const secret = await serviceSecret(database, config.secret)
-  const seal = createSeal(secret)
-  const passwords = createPasswords()
-  await firstStart({ database, now, seal, passwords }, config, tell)
-
-  await readyMonths(database, now())
-  const metrics = createMetrics()
-  const tracing = await openTracing(config, { database, now, log, node })
-  if (tracing) atStop(() => tracing.stop())
-  const certificates = config.httpsCaFile === null ? [] : [await readFile(config.httpsCaFile, 'utf8')]
-  const deliveries = await openDeliveries({ config, certificates, database, clock, log, metrics, tracing })
-  atStop(() => deliveries.close())
-
-  const names = createDeviceNames({ database, clock })
-  const hosts = httpHosts({
-    addresses: addressRules({ allowLoopback: true, refused: config.deviceHostsRefused ?? [] }),
-    nameService: createNameService({ servers: config.nameServers ?? [] }),
-    certificates,
-  })
-  const mqtt = createMqtt({ config, log, node, names, countRefused: metrics.countBrokerRefusal })
-  if (config.mqttUrl === null && config.roles.includes('south')) await forgetCalls(database)
-  atStop(() => mqtt.close())
-  const pool = functionPool()
-  atStop(() => pool.stop())
-  const connectorFunctions = createConnectorFunctions({ database, clock, run: pool.run })
-  const functions = functionConnector({
-    hosts,
-    link: mqtt.link,
-    run: pool.run,
-    sourceOf: connectorFunctions.sourceOf,
-    urlTemplate: config.deviceUrlTemplate,
-  })
-  const connectors = [httpConnector(hosts, config.deviceUrlTemplate), mqtt.connector, functions]
-  const engine = createEngine({
-    database,
-    heartDatabase,
-    clock,
-    measureClock: clock.measure,
-    log,
-    node,
-    nodeName: hostname(),
-    roles: config.roles,
-    connectors: tracing ? connectors.map(tracing.connector) : connectors,
-    notices: deliveries.notices,
-    nextNumber,
-    openKey: sealed => seal.open(sealed),
-    pullRedeliveryMs: config.pullRedeliveryMs,
-    retentionMonths: config.retentionMonths,
-    claimsByPartition: config.claimsByPartition,
-    callMs: config.mqttCallMs,
-    deliveryRetentionMs: config.deliveryRetentionDays * DAY_MS,
-    applicabilityOf,
-    compile: compileEntityFilter,
-    observer: metrics.observer,
-  })
-  metrics.countConnected(engine.presence.connectedHere)
-  atStop(() => engine.stop())
-
-  const deviceAccess = createDeviceAccess({ database, clock, hashKey: seal.hash })
-  const access = createAccess({
-    database,
-    now,
-    seal,
-    tokens: await openTokens(config, secret, now),
-    passwords,
-    onForget: () => deviceAccess.forgetUsers(),
-  })
-  const parts: Shared = {
-    config,
-    log,
-    database,
-    clock,
-    now,
-    nextNumber,
-    seal,
-    passwords,
-    engine,
-    access,
-    deviceAccess,
-    names,
-    mqtt,
-    connectorFunctions,
-    deliveries,
-    metrics,
-  }
-  const server = createServer({
-    log,
-    bodyBytesMax: config.bodyBytesMax,
-    ready: () => database.executeSql('select 1'),
-    trustedProxies: config.trustedProxies ?? [],
-    origins: config.corsOrigins ?? [],
-    compress: config.compression,
-  })
-  describeInterface(server)
-  metrics.countRequests(server)
-  tracing?.traceRequests(server)
-  const southParts = tracing ? tracing.doors(southOf(parts)) : southOf(parts)
-  if (config.roles.includes('north')) {
-    const live = await openLive(config, parts)
-    atStop(() => live.stop())
-    metrics.countStreams(live.open)
-    server.addHook('preClose', async () => live.endStreams())
-    registerNorth(server, northParts(parts, live))
-    await serveConsole(server, CONSOLE_FOLDER)
-  }
-  if (config.roles.includes('south')) {
-    const settings = { pollsMax: config.pullCallsMax }
-    await server.register(south, { prefix: '/south/v80', parts: southParts, settings })
-  }
-
-  const mqttPort = await mqtt.open(southParts)
-  atStop(() => mqtt.stopTaking(STOP_GRACE_MS))
-  await engine.start(config.roles.includes('engine'))
-  if (config.roles.includes('engine')) deliveries.start()
-  atStop(() => server.close())
-  const metricsUrl = await openMetrics(server, metrics, config, atStop)
-  return { database, mqttPort, metricsUrl, url: await listen(server, config) }
-}
-
 /** The address of the database: the operator's, or that of the embedded one, started on the data folder. */
-async function databaseUrl(
-  config: Config,
-  log: Logger,
-  atStop: (stop: () => Promise<void> | void) => void,
-  onFailure: (error: unknown) => void,
-): Promise<string> {
+async function databaseUrl({ config, log, onFailure }: ServiceOptions, atStop: AtStop): Promise<string> {
   if (config.databaseUrl !== null) return config.databaseUrl
   const folder = await holdDataFolder(config.dataDir)
   atStop(() => folder.release())
   const embedded = await startEmbeddedPostgres({ dataDir: folder.path, log, onFailure })
   atStop(() => embedded.stop())
   return embedded.url
-}
-
-/** The tokens of users. Fails where their key cannot be read. */
-async function openTokens({ jwtPrivateKeyFile, tokenLifetimeMs }: Config, secret: string, now: () => Date) {
-  const key = jwtPrivateKeyFile === null ? {} : { privateKey: await readFile(jwtPrivateKeyFile, 'utf8') }
-  return createTokens({ secret, lifetimeMs: tokenLifetimeMs, now, ...key })
-}
-
-/** Traces where a receiver is configured; without one not even their code is read. */
-async function openTracing(
-  { otlpUrl, traceRatio, traceOperationsMax }: Config,
-  parts: Omit<TracingOptions, 'url' | 'ratio' | 'operationsMax'>,
-): Promise<Tracing | null> {
-  if (otlpUrl === null) return null
-  const { createTracing } = await import('../telemetry/tracing.ts')
-  return createTracing({ ...parts, url: otlpUrl, ratio: traceRatio, operationsMax: traceOperationsMax })
-}
-
-/** Metrics beside the interfaces, or at an address of their own, which others need not reach. */
-async function openMetrics(
-  server: FastifyInstance,
-  metrics: Metrics,
-  { host, metricsPort }: Config,
-  atStop: (stop: () => Promise<void>) => void,
-): Promise<string | null> {
-  if (metricsPort === null) {
-    serveMetrics(server, metrics)
-    return null
-  }
-  const opened = await openMetricsPort(metrics, { host, port: metricsPort })
-  atStop(() => opened.close())
-  return opened.url
-}
-
-async function listen(server: FastifyInstance, { host, port }: Config): Promise<string> {
-  return await server.listen({ host, port })
 }
