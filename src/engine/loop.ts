@@ -16,7 +16,7 @@ export interface LoopOptions {
    * signal aborts, leaving nothing half done.
    */
   runOnce: (now: Date, signal: AbortSignal) => Promise<Date | null>
-  /** The longest sleep: the net under a lost wake-up. `Infinity` for none. */
+  /** The longest sleep, 2 s unless told: the net under a lost wake-up. `Infinity` for none. */
   pollMs?: number
   /** The least span from the beginning of a run to that of the next, so that a loop which is woken all the time does much at once. */
   restMs?: number
@@ -46,7 +46,7 @@ export function createLoop({
   name,
   clock,
   runOnce,
-  pollMs = 1_000,
+  pollMs = 2_000,
   restMs = 0,
   log,
   onRun = () => {},
