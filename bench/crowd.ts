@@ -42,7 +42,7 @@ async function measure(
 ): Promise<Figures> {
   const pid = service.child.process.pid!
   const alone = residentMb(pid)
-  const { connectMs } = await bringUp(service, flow, fleet, children, ['--pull-concurrency', String(fleet)])
+  const { connectMs } = await bringUp(service, flow, fleet, children)
   await sleep(IDLE_MS / 4)
   const cpuBefore = processorSeconds(pid)
   await sleep(IDLE_MS)

@@ -6,6 +6,7 @@
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Child, startChild } from '../src/cli/processes/child.ts'
+import { fleetDevices } from '../src/simulator/devices.ts'
 import type { Flow } from '../src/simulator/options.ts'
 import type { Figures, Measurement } from './figures.ts'
 import { onDatabaseOf } from './million-entities.ts'
@@ -14,11 +15,17 @@ import { type BenchService, databaseSeconds, processorSeconds, source, startServ
 const WITHIN_MS = 300_000
 const JOBS = 3
 
+const BARE_DOORS: Partial<Record<Flow, string>> = {
+  mqtt: '`aedes`',
+  'http-async': '`node:http` and `undici`',
+  pull: '`node:http`',
+}
+
 /** `http` is the asynchronous exchange, in which each message is a request of its own. */
 export function devices(name: string, flow: Flow, least: number, fleet = 5_000): Measurement {
   return {
     name,
-    about: `${JOBS} jobs one after the other over ${fleet.toLocaleString('en')} devices of the simulator (${flow}${flow === 'mqtt' ? ', each of which publishes what it has to say without waiting for the acknowledgement of the message before, as MQTT clients do' : ''}); then as many, spread so that half of the rate is offered that was reached, at most half of the target: where \`offered\` does not reach its own target the times of answers are those of this machine at its half, not at the target's; what is reached of it has the making and the last answers of each job in it`,
+    about: `${JOBS} jobs one after the other over ${fleet.toLocaleString('en')} devices of the simulator (${flow}${flow === 'mqtt' ? ', each of which publishes what it has to say without waiting for the acknowledgement of the message before, as MQTT clients do' : ''}); then as many, spread so that half of the rate is offered that was reached, at most half of the target: where \`offered\` does not reach its own target the times of answers are those of this machine at its half, not at the target's; what is reached of it has the making and the last answers of each job in it; bare doors are the same fleet's operations where the service is but ${BARE_DOORS[flow]}, and keeps nothing: what these processes and cores could do at most`,
     targets: {
       'operations/s': { least },
       [OFFERED]: { least: least / 2 },
@@ -37,7 +44,18 @@ export function devices(name: string, flow: Flow, least: number, fleet = 5_000):
         // A fleet that has just been provisioned has no statistics yet; autovacuum would come in a minute.
         await onDatabaseOf(service, database => database.query('vacuum analyze entity'))
         await runJob(service, fleet)
-        return { run: () => measure(service, simulator, fleet, least), close }
+        const runBare = await bringUpBare(flow, fleet, children)
+        await runBare()
+        return {
+          async run() {
+            const bareAt = performance.now()
+            for (let job = 0; job < JOBS; job += 1) await runBare()
+            const bare = (fleet * JOBS * 1000) / (performance.now() - bareAt)
+            const figures = await measure(service, simulator, fleet, least)
+            return { ...figures, [BARE]: bare, 'operations/s / bare doors': figures['operations/s']! / bare }
+          },
+          close,
+        }
       } catch (error) {
         await close()
         throw error
@@ -77,6 +95,7 @@ async function measure(service: BenchService, simulator: Child, fleet: number, l
   }
 }
 
+const BARE = 'bare doors, operations/s'
 const OFFERED = 'at half the rate, offered, operations/s'
 const KEPT = 'at half the rate, reached / offered'
 const ACKNOWLEDGED = 'at half the rate, message to acknowledgement, p99 ms'
@@ -97,15 +116,14 @@ function spreadOver(seconds: number): Record<string, unknown> {
   return { stop: { delayed: Math.round(seconds * 20_000) }, scattering: { maxSpread: 10 } }
 }
 
-/** Provisions a fleet of one flow, then connects it; answers its process and how long the connecting took. */
-export async function bringUp(
-  { client, apiKey, mqtt }: BenchService,
-  flow: Flow,
-  fleet: number,
-  children: Child[],
-  options: readonly string[] = [],
-): Promise<{ simulator: Child; connectMs: number }> {
-  const common = ['--url', client.url, '--mqtt', mqtt, '--devices', String(fleet), '--flows', `${flow}=1`, ...options]
+/** What a simulator is told: where the service is, and its fleet, of which each device that asks has a connection of its own. */
+const fleetOptions = (url: string, mqtt: string, flow: Flow, fleet: number) => [
+  ...['--url', url, '--mqtt', mqtt, '--devices', String(fleet), '--flows', `${flow}=1`],
+  ...['--pull-concurrency', String(fleet)],
+]
+
+/** Starts a simulator whose devices are switched on at its line `go`; answers also where they listen. */
+async function startSimulator(common: readonly string[], apiKey: string, children: Child[]) {
   const simulator = startChild(
     path.join(import.meta.dirname, 'simulator-process.ts'),
     [...common, '--hold', '--exit-with-parent', '--latency', '0', '--parts', '1'],
@@ -114,13 +132,30 @@ export async function bringUp(
   )
   children.push(simulator)
   const { listening } = (await simulator.line(line => 'listening' in line, 60_000)) as { listening: { url: string } }
+  return { simulator, url: listening.url }
+}
+
+async function connect(simulator: Child): Promise<void> {
+  simulator.process.stdin?.write('go\n')
+  await simulator.line(line => 'ready' in line, 120_000)
+}
+
+/** Provisions a fleet of one flow, then connects it; answers its process and how long the connecting took. */
+export async function bringUp(
+  { client, apiKey, mqtt }: BenchService,
+  flow: Flow,
+  fleet: number,
+  children: Child[],
+): Promise<{ simulator: Child; connectMs: number }> {
+  const common = fleetOptions(client.url, mqtt, flow, fleet)
+  const { simulator, url } = await startSimulator(common, apiKey, children)
   const list = startChild(source('simulator/main.ts'), [
     ...common,
     '--list',
     '--organization',
     'drover',
     '--listen-port',
-    new URL(listening.url).port,
+    new URL(url).port,
   ])
   children.push(list)
   const listed = await list.line(line => 'entities' in line, 60_000)
@@ -130,9 +165,26 @@ export async function bringUp(
     body: listed as { entities: Record<string, unknown>[] },
   })
   const goesAt = performance.now()
-  simulator.process.stdin?.write('go\n')
-  await simulator.line(line => 'ready' in line, 120_000)
+  await connect(simulator)
   return { simulator, connectMs: performance.now() - goesAt }
+}
+
+/** The same fleet where the service is but its doors; answers how to have each device do one operation. */
+async function bringUpBare(flow: Flow, fleet: number, children: Child[]): Promise<() => Promise<void>> {
+  const bare = startChild(path.join(import.meta.dirname, 'bare-doors-process.ts'), [], {}, ['--max-semi-space-size=16'])
+  children.push(bare)
+  const { ready } = (await bare.line(line => 'ready' in line, 60_000)) as { ready: { url: string; mqtt: string } }
+  const common = fleetOptions(ready.url, ready.mqtt, flow, fleet)
+  const { simulator, url } = await startSimulator(common, 'any', children)
+  await connect(simulator)
+  const names = fleetDevices({ devices: fleet, flows: { [flow]: 1 }, prefix: 'sim' }, url).map(({ id }) => id)
+  let runs = 0
+  return async () => {
+    runs += 1
+    bare.process.stdin?.write(`${JSON.stringify({ flow, devices: names, url })}\n`)
+    const told = await bare.line(line => line.ran === runs || 'failed' in line, WITHIN_MS)
+    if ('failed' in told) throw new Error(`the bare doors failed: ${told.failed}`)
+  }
 }
 
 async function runJob({ client }: BenchService, fleet: number, schedule: Record<string, unknown> = {}): Promise<void> {
