@@ -26,9 +26,10 @@ test.runIf(process.env.DROVER_TEST_SEED === undefined)('every kind of fault is i
   expect(SEEDS.flatMap(halfOf).toSorted()).toEqual(NAMES)
 })
 
-test.each(SEEDS)(
+test.for(SEEDS)(
   'three nodes, their database and their broker meet half of the kinds of faults, and everything holds (seed %i)',
-  async seed => {
+  { timeout: LONG_MS },
+  async (seed, { skip }) => {
     const lines: string[] = []
     onTestFinished(() => console.log(lines.join('\n')))
     const { wrong, leftOut, figures, faults } = await runChaos({
@@ -39,9 +40,9 @@ test.each(SEEDS)(
       devices: 250,
       tell: line => lines.push(line),
     })
-    lines.push(JSON.stringify(figures))
+    lines.push(...leftOut, JSON.stringify(figures))
     expect(wrong).toEqual([])
-    if (leftOut.length === 0) expect(faults.map(({ fault }) => fault).toSorted()).toEqual(halfOf(seed).toSorted())
+    if (leftOut.length > 0) skip(leftOut.join(', '))
+    expect(faults.map(({ fault }) => fault).toSorted()).toEqual(halfOf(seed).toSorted())
   },
-  LONG_MS,
 )

@@ -5,7 +5,7 @@ const LONG_MS = 600_000
 
 test(
   'a disk of the database that is full ends in clear refusals, and everything that was answered goes on once there is room',
-  async () => {
+  async ({ skip }) => {
     const lines: string[] = []
     onTestFinished(() => console.log(lines.join('\n')))
     const { wrong, leftOut, figures } = await runDiskFull({
@@ -16,7 +16,8 @@ test(
     })
     lines.push(...leftOut, JSON.stringify(figures))
     expect(wrong).toEqual([])
-    if (leftOut.length === 0) expect(figures.refused).toBeGreaterThan(0)
+    if (leftOut.length > 0) skip(leftOut.join(', '))
+    expect(figures.refused).toBeGreaterThan(0)
   },
   LONG_MS,
 )

@@ -111,7 +111,11 @@ function without(list: readonly string[], other: readonly string[]): string[] {
 }
 
 /** 1: every device of the target has exactly one operation, in one final state. */
-function judgeTarget(name: string, { devices }: Story, operations: readonly OperationView[]): string[] {
+export function judgeTarget(
+  name: string,
+  { devices }: Pick<Story, 'devices'>,
+  operations: readonly OperationView[],
+): string[] {
   const got = operations.map(({ entityId }) => entityId)
   const missing = without(devices, got).length
   const extra = without(got, devices).length
@@ -129,10 +133,16 @@ function judgeTarget(name: string, { devices }: Story, operations: readonly Oper
   ]
 }
 
-/** 2: the counters are those of the listing; and the job has ended as its kind must, once. */
-function judgeJob(name: string, { kind, end }: Story, job: JobView, operations: readonly OperationView[]): string[] {
+/** 2: the counters are those of the listing; 1 and 6: the job has ended as its kind must, or as was answered to its cancel, once. */
+export function judgeJob(
+  name: string,
+  { kind, cancelTaken, end }: Pick<Story, 'kind' | 'cancelTaken' | 'end'>,
+  job: JobView,
+  operations: readonly OperationView[],
+): string[] {
   const [counted, recounted] = [JSON.stringify(countersOf(job)), JSON.stringify(recount(operations))]
   const { status } = job.report.summary
+  // Whoever was refused a cancel may have been too late, or have cancelled it by a first try that was not answered.
   const ends: Partial<Record<Story['kind'], RegExp>> = {
     closed: /^CANCELLED$/,
     cancelled: /^(CANCELLED|FINISHED.*)$/,
@@ -140,18 +150,21 @@ function judgeJob(name: string, { kind, end }: Story, job: JobView, operations: 
     paused: /^(TIMEOUT_CANCELLED|FINISHED.*)$/,
     stopped: /^(TIMEOUT_CANCELLED|FINISHED.*)$/,
   }
+  const [mayEnd, ended] = cancelTaken
+    ? [/^CANCELLED$/, `6: the cancel of ${name} was taken, and it ended`]
+    : [ends[kind] ?? /^FINISHED/, `1: ${name} ended`]
   const changed =
     status !== end.report.summary.status ||
     JSON.stringify(job.report.execution) !== JSON.stringify(end.report.execution)
   return [
     ...(changed ? [`1: ${name} had ended ${end.report.summary.status}, and is ${status}`] : []),
     ...(counted === recounted ? [] : [`2: ${name} counts ${counted}, its operations are ${recounted}`]),
-    ...((ends[kind] ?? /^FINISHED/).test(status) ? [] : [`1: ${name} ended ${status}`]),
+    ...(mayEnd.test(status) ? [] : [`${ended} ${status}`]),
   ]
 }
 
 /** 5, 6 and 8, as the device saw it. */
-function judgeOperation(
+export function judgeOperation(
   name: string,
   { operationId, entityId, status, attempts }: OperationView,
   { device, launches }: Seen,
@@ -178,7 +191,7 @@ function isByDevice({ status, result }: OperationView): boolean {
 }
 
 /** 6: what a part that was taken before the end named is a step of the operation, or of an earlier attempt. */
-function judgeParts(
+export function judgeParts(
   name: string,
   { operationId, name: type, status, execution, steps, attempts }: OperationView,
   { partsAt, finalSentAt }: Seen,
@@ -198,9 +211,9 @@ function judgeParts(
 }
 
 /** 3: nothing comes to a device while its job may not launch, but what was in hand for two seconds more. */
-function judgeGates(
+export function judgeGates(
   name: string,
-  { closed }: Story,
+  { closed }: Pick<Story, 'closed'>,
   { operationId }: OperationView,
   { receivedAt }: Seen,
   flow: Flow | undefined,
@@ -226,7 +239,11 @@ function judgeGates(
 }
 
 /** 7: told at least once that it started and that it finished, in this order. */
-function judgeCalls(name: string, { receiver }: World, { id, end }: Story): string[] {
+export function judgeCalls(
+  name: string,
+  { receiver }: { readonly receiver: Pick<World['receiver'], 'heard'> },
+  { id, end }: Pick<Story, 'id' | 'end'>,
+): string[] {
   const heard = receiver.heard.get(id) ?? []
   const first = (event: string) => heard.findIndex(call => call.event === event && call.taken)
   const started = first('jobStarted')

@@ -23,7 +23,7 @@ export interface ServiceNode {
   readonly logFile: string
   /** ends that nobody asked for, of a process that had been ready */
   readonly deaths: string[]
-  /** exit codes of stops in order */
+  /** exit codes of stops in order, of processes that had been ready */
   readonly stops: (number | null)[]
   pid(): number | undefined
   start(): void
@@ -103,8 +103,12 @@ export function createNode({ name, port, logFile, variables, root = thisBuild }:
     },
     async ready(withinMs) {
       for (const until = performance.now() + withinMs; performance.now() < until; await sleep(GLANCE_MS)) {
+        const asked = child
         const answer = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(5_000) }).catch(() => null)
-        if (answer?.ok) return
+        if (!answer?.ok || asked === undefined || child !== asked) continue
+        // Its own word for it may still be on its way here.
+        wasReady = true
+        return
       }
       throw new Error(`${name} is not ready after ${withinMs} ms: see ${logFile}`)
     },

@@ -27,7 +27,7 @@ export interface Turn {
 }
 
 /** What was seen of every operation, by its id. */
-export function readEvents({ events }: World): Map<string, Seen> {
+export function readEvents({ events }: Pick<World, 'events'>): Map<string, Seen> {
   const seen = new Map<string, Seen>()
   for (const [what, device, operation, at, launchedAt, kind, delivery, tookMs] of events) {
     const of: Seen = seen.get(operation) ?? {

@@ -37,6 +37,8 @@ export interface Story {
   readonly devices: readonly string[]
   readonly retries: number
   readonly closed: readonly Closed[]
+  /** whether a cancel was answered 200: it had not ended then, and nothing but CANCELLED may come of it */
+  readonly cancelTaken: boolean
   /** as read when it had ended */
   readonly end: JobView
 }
@@ -97,6 +99,7 @@ export async function playStory(world: World, planned: Planned, over: AbortSigna
   const { client } = party
   const devices = (planned.kind === 'listed' ? party.devices.slice(0, LISTED) : party.devices).map(({ id }) => id)
   const closed: Closed[] = []
+  let cancelTaken = false
   // Windows are written in whole seconds.
   const turnsAt = Math.ceil((Date.now() + WINDOW_AFTER_MS) / 1_000) * 1_000
   const created = await client.call<JobView>(
@@ -149,13 +152,14 @@ export async function playStory(world: World, planned: Planned, over: AbortSigna
     await sleep(planned.afterMs, undefined, { signal: over })
     const cancelled = await client.call<JobView>('DELETE', path)
     if (!isOver(cancelled)) must(cancelled, 200, planned)
+    cancelTaken = cancelled.status === 200
     closed.push({ why: 'cancelled', from: cancelled.answeredAt, to: null })
   }
   const { kind, retries } = planned
   const end = await followToEnd(party, path, over)
   const startedAt = Date.parse(end.report.execution.startedDate)
   if (kind === 'stopped' && startedAt > 0) closed.push({ why: 'stopped', from: startedAt + STOP_AFTER_MS, to: null })
-  return { kind, party, id, devices, retries, closed, end }
+  return { kind, party, id, devices, retries, closed, cancelTaken, end }
 }
 
 function must({ status, body }: StubbornAnswer<unknown>, expected: number, planned: Planned): void {

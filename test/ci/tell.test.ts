@@ -51,3 +51,12 @@ test('a test that fails, a file that cannot be read and a run without a report a
   expect(tell(report, 0, at)).toEqual({ status: 1, lines: ['left out: nothing', '1 passed, 2 failed'] })
   expect(tell(path.join(at, 'nowhere.json'), 0, at)).toEqual({ status: 1, lines: ['0 passed, 1 failed'] })
 })
+
+test('a chaos run that finds nothing to be tried is told as left out, and does not pass', async () => {
+  const report = path.join(await folder(), 'report.json')
+  const args = ['run', 'test/chaos/disk.test.ts', '--reporter=json', `--outputFile.json=${report}`]
+  // Nothing can be mounted where no program is found.
+  const env = { ...process.env, PATH: '' }
+  spawnSync(process.execPath, [path.join(root, 'node_modules/vitest/vitest.mjs'), ...args], { cwd: root, env })
+  expect(tell(report, 0, root).lines).toEqual(['left out: 1 (test/chaos/disk.test.ts 1)', '0 passed, 1 failed'])
+}, 180_000)
