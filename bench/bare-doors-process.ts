@@ -73,12 +73,13 @@ const aedes = await Aedes.createBroker({
   },
 })
 aedes.on('clientReady', client => clients.set(client.id, client))
-const broker = createTcpServer(aedes.handle)
+const broker = createTcpServer({ noDelay: true }, aedes.handle)
 const listening = (each: typeof server | typeof broker) =>
   new Promise<number>(resolve => each.listen(0, HOST, 4096, () => resolve((each.address() as AddressInfo).port)))
 const [httpPort, mqttPort] = await Promise.all([listening(server), listening(broker)])
 say({ ready: { url: `http://${HOST}:${httpPort}`, mqtt: `mqtt://${HOST}:${mqttPort}` } })
 
+let connections: HttpClient[] = []
 const sends: Record<string, (devices: readonly string[], url: string) => Promise<void>> = {
   async pull(devices) {
     for (const id of devices) {
@@ -95,16 +96,15 @@ const sends: Record<string, (devices: readonly string[], url: string) => Promise
   },
   async 'http-async'(devices, url) {
     const rest = devices.values()
-    const inTurn = async () => {
-      const client = new HttpClient(url)
+    if (connections.length === 0) connections = Array.from({ length: CONNECTIONS }, () => new HttpClient(url))
+    const inTurn = async (client: HttpClient) => {
       for (const id of rest) {
         const path = devicePath(id)
         const { body } = await client.request({ method: 'POST', path, headers: JSON_TYPE, body: requestOf(id) })
         heard((await body.json()) as DeviceResponseMessage)
       }
-      await client.close()
     }
-    await Promise.all(Array.from({ length: CONNECTIONS }, inTurn))
+    await Promise.all(connections.map(inTurn))
   },
 }
 

@@ -14,6 +14,8 @@ import { type BenchService, databaseSeconds, processorSeconds, source, startServ
 
 const WITHIN_MS = 300_000
 const JOBS = 3
+/** Jobs that are not measured: a service that is at work has compiled what it runs. */
+const JOBS_BEFORE = 4
 
 const BARE_DOORS: Partial<Record<Flow, string>> = {
   mqtt: '`aedes`',
@@ -21,11 +23,17 @@ const BARE_DOORS: Partial<Record<Flow, string>> = {
   pull: '`node:http`',
 }
 
-/** `http` is the asynchronous exchange, in which each message is a request of its own. */
-export function devices(name: string, flow: Flow, least: number, fleet = 5_000): Measurement {
+/** `http` is the asynchronous exchange, in which each message is a request of its own. `beside`: what is measured in the same run. */
+export function devices(
+  name: string,
+  flow: Flow,
+  least: number,
+  fleet = 5_000,
+  beside: (flow: Flow, fleet: number) => Promise<number | undefined> = bareRate,
+): Measurement {
   return {
     name,
-    about: `${JOBS} jobs one after the other over ${fleet.toLocaleString('en')} devices of the simulator (${flow}${flow === 'mqtt' ? ', each of which publishes what it has to say without waiting for the acknowledgement of the message before, as MQTT clients do' : ''}); then as many, spread so that half of the rate is offered that was reached, at most half of the target: where \`offered\` does not reach its own target the times of answers are those of this machine at its half, not at the target's; what is reached of it has the making and the last answers of each job in it; bare doors are the same fleet's operations where the service is but ${BARE_DOORS[flow]}, and keeps nothing: what these processes and cores could do at most`,
+    about: `${JOBS} jobs one after the other, behind ${JOBS_BEFORE} that are not measured, over ${fleet.toLocaleString('en')} devices of the simulator (${flow}${flow === 'mqtt' ? ', each of which publishes what it has to say without waiting for the acknowledgement of the message before, as MQTT clients do' : ''}); then as many, spread so that half of the rate is offered that was reached, at most half of the target: where \`offered\` does not reach its own target the times of answers are those of this machine at its half, not at the target's; what is reached of it has the making and the last answers of each job in it; bare doors are the same fleet's operations where the service is but ${BARE_DOORS[flow]} as it comes, judges nothing and keeps nothing`,
     targets: {
       'operations/s': { least },
       [OFFERED]: { least: least / 2 },
@@ -43,15 +51,12 @@ export function devices(name: string, flow: Flow, least: number, fleet = 5_000):
         const { simulator } = await bringUp(service, flow, fleet, children)
         // A fleet that has just been provisioned has no statistics yet; autovacuum would come in a minute.
         await onDatabaseOf(service, database => database.query('vacuum analyze entity'))
-        await runJob(service, fleet)
-        const runBare = await bringUpBare(flow, fleet, children)
-        await runBare()
+        for (let job = 0; job < JOBS_BEFORE; job += 1) await runJob(service, fleet)
         return {
           async run() {
-            const bareAt = performance.now()
-            for (let job = 0; job < JOBS; job += 1) await runBare()
-            const bare = (fleet * JOBS * 1000) / (performance.now() - bareAt)
+            const bare = await beside(flow, fleet)
             const figures = await measure(service, simulator, fleet, least)
+            if (bare === undefined) return figures
             return { ...figures, [BARE]: bare, 'operations/s / bare doors': figures['operations/s']! / bare }
           },
           close,
@@ -169,21 +174,27 @@ export async function bringUp(
   return { simulator, connectMs: performance.now() - goesAt }
 }
 
-/** The same fleet where the service is but its doors; answers how to have each device do one operation. */
-async function bringUpBare(flow: Flow, fleet: number, children: Child[]): Promise<() => Promise<void>> {
-  const bare = startChild(path.join(import.meta.dirname, 'bare-doors-process.ts'), [], {}, ['--max-semi-space-size=16'])
-  children.push(bare)
-  const { ready } = (await bare.line(line => 'ready' in line, 60_000)) as { ready: { url: string; mqtt: string } }
-  const common = fleetOptions(ready.url, ready.mqtt, flow, fleet)
-  const { simulator, url } = await startSimulator(common, 'any', children)
-  await connect(simulator)
-  const names = fleetDevices({ devices: fleet, flows: { [flow]: 1 }, prefix: 'sim' }, url).map(({ id }) => id)
-  let runs = 0
-  return async () => {
-    runs += 1
-    bare.process.stdin?.write(`${JSON.stringify({ flow, devices: names, url })}\n`)
-    const told = await bare.line(line => line.ran === runs || 'failed' in line, WITHIN_MS)
-    if ('failed' in told) throw new Error(`the bare doors failed: ${told.failed}`)
+/** Operations per second of the same fleet where the service is but its doors. Nothing of it is left when this answers. */
+async function bareRate(flow: Flow, fleet: number): Promise<number> {
+  const children: Child[] = []
+  try {
+    const bare = startChild(path.join(import.meta.dirname, 'bare-doors-process.ts'), [])
+    children.push(bare)
+    const { ready } = (await bare.line(line => 'ready' in line, 60_000)) as { ready: { url: string; mqtt: string } }
+    const common = fleetOptions(ready.url, ready.mqtt, flow, fleet)
+    const { simulator, url } = await startSimulator(common, 'any', children)
+    await connect(simulator)
+    const ids = fleetDevices({ devices: fleet, flows: { [flow]: 1 }, prefix: 'sim' }, url).map(({ id }) => id)
+    let startedAt = 0
+    for (let job = 1; job <= JOBS_BEFORE + JOBS; job += 1) {
+      if (job === JOBS_BEFORE + 1) startedAt = performance.now()
+      bare.process.stdin?.write(`${JSON.stringify({ flow, devices: ids, url })}\n`)
+      const told = await bare.line(line => line.ran === job || 'failed' in line, WITHIN_MS)
+      if ('failed' in told) throw new Error(`the bare doors failed: ${told.failed}`)
+    }
+    return (fleet * JOBS * 1000) / (performance.now() - startedAt)
+  } finally {
+    for (const child of children.toReversed()) await child.end(10_000)
   }
 }
 

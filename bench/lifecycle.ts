@@ -16,7 +16,7 @@ const ENGINE_CONNECTIONS = 20
 /** Sent, acknowledged, a part, the end: each a row change of its own, as the creation and the launch before them are. */
 const CHANGES_AFTER_LAUNCH = 4
 
-/** Both in one run, one after the other on one server, so that their ratio means something on any machine. */
+/** Both in one run, one after the other, each on a server of its own, so that their ratio means something on any machine. */
 export function lifecycle(operations = 50_000): Measurement {
   return {
     name: 'lifecycle',

@@ -36,6 +36,7 @@ for (const name of positionals) if (!all.flatMap(namesOf).includes(name)) throw 
 const chosen =
   positionals.length === 0 ? all : all.filter(each => namesOf(each).some(name => positionals.includes(name)))
 const file = path.join(folder, 'results.json')
+const commit = commitOf()
 const asked = { runs: runCount, entities, isWithoutPage: values['no-page'] }
 const notKept = reasonNotToKeep(asked, machine(), await readKept())
 
@@ -55,6 +56,25 @@ for (const measurement of chosen) {
 }
 process.stdout.write(`${table(figures)}\n${JSON.stringify(figures)}\n`)
 if (notKept !== undefined) process.stdout.write(`not kept, since ${notKept}\n`)
+
+/** The commit that is measured, with a + where the sources differ from it. */
+function commitOf(): string {
+  const git = (...args: string[]) =>
+    execFileSync('git', args, { cwd: path.join(folder, '..') })
+      .toString()
+      .trim()
+  const differs = git(
+    'status',
+    '--porcelain',
+    '--untracked-files=no',
+    '--',
+    'src',
+    'bench/*.ts',
+    'bench/**/*.ts',
+    'package-lock.json',
+  )
+  return `${git('rev-parse', '--short', 'HEAD')}${differs === '' ? '' : '+'}`
+}
 
 function countOf(option: 'runs' | 'entities'): number | undefined {
   const text = values[option]
@@ -80,7 +100,6 @@ async function runAll(measurement: Measurement): Promise<Figures[]> {
 /** Writes figures beside those of the others, as JSON and as a page. */
 async function keep({ name, about }: Measurement, measured: readonly Figure[]): Promise<void> {
   const kept: Record<string, Kept> = { ...(await readKept())?.results }
-  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: folder }).toString().trim()
   kept[name] = {
     about,
     commit,

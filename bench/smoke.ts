@@ -29,7 +29,7 @@ async function once(measurement: Measurement): Promise<Figures> {
 
 async function measure(): Promise<Record<keyof typeof USUAL, number>> {
   const lives = await once(lifecycle(OPERATIONS))
-  const told = await once(devices('smoke', 'mqtt', PACE, DEVICES))
+  const told = await once(devices('smoke', 'mqtt', PACE, DEVICES, async () => undefined))
   const limit = lives['limit, database CPU ms per operation']!
   return {
     'engine, service': lives['engine, CPU ms per operation']! / limit,

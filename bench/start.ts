@@ -21,7 +21,7 @@ const STOP_MS = 30_000
 export function start(operations = 1_000_000): Measurement {
   return {
     name: 'start',
-    about: `from \`npm start\` to its word that it is ready, npm and the embedded database included; all but the second with what an earlier start has compiled (\`node_modules/.cache/drover\`), as every start after the first; the later ones with ${operations.toLocaleString('en')} operations waiting for a connection (put there by SQL)`,
+    about: `from \`npm start\` to its word that it is ready, npm and the embedded database included; all but the second with what an earlier start has compiled (\`node_modules/.cache/drover\`), as every start after the first; the later ones with ${operations.toLocaleString('en')} operations waiting for a connection (put there by SQL); it is killed as soon as it is ready, so that little of the database's log is to be gone through again`,
     targets: { 'empty, s': { most: 3 }, 'a million, after a clean stop, s': { most: 5 } },
     async open() {
       // What it compiles is there from now on.
