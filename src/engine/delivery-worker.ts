@@ -179,6 +179,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const loop = createLoop({
     name: 'delivery-worker',
     clock,
+    // What is tried again is known to the queue alone, whose pauses are of seconds.
+    pollMs: 1_000,
     log,
     ...(options.onRun && { onRun: options.onRun }),
     async runOnce(_now, signal) {
@@ -196,6 +198,13 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       return null
     },
   })
+
+  /** Leaves what was claimed and could not be begun to whoever comes next. */
+  async function giveBack(): Promise<void> {
+    if (claimed.length === 0) return
+    await database.transaction(tx => queue.settle(tx, [], claimed))
+    claimed = []
+  }
 
   async function settled(): Promise<void> {
     while (underWay.size > 0) await Promise.all(underWay)
@@ -225,7 +234,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       await (await listened)?.()
       const running = aborting
       const timer = setTimeout(() => running.abort(), stopGraceMs)
-      await settled()
+      await Promise.all([settled(), giveBack()])
         .catch(error => log.error({ err: error }, 'the last attempts could not be logged: they are made again'))
         .finally(() => clearTimeout(timer))
     },

@@ -34,7 +34,7 @@ export interface Service {
 /** Says what is to be done at the stop. */
 export type AtStop = (stop: () => Promise<void> | void) => void
 
-/** Loading leaves the event loop no turn: what starts the database must have got to its own processes by then. */
+/** Loading leaves the event loop no turn: what starts an embedded database must have got to its own processes by then. */
 const LOADING_AFTER_MS = 100
 
 /** Starts a service. Fails with a clear word, having stopped what it had started. */
@@ -55,7 +55,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
   try {
     const atStop: AtStop = each => stops.push(each)
-    const loading = sleep(LOADING_AFTER_MS).then(() => import('./build.ts'))
+    const loading = loadBuild(options.config.databaseUrl === null)
     loading.catch(() => {})
     const url = await databaseUrl(options, atStop)
     const { build } = await loading
@@ -64,6 +64,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await stop()
     throw error
   }
+}
+
+async function loadBuild(isEmbedded: boolean) {
+  if (isEmbedded) await sleep(LOADING_AFTER_MS)
+  return await import('./build.ts')
 }
 
 /** The address of the database: the operator's, or that of the embedded one, started on the data folder. */

@@ -92,6 +92,28 @@ describe('deliveries survive', () => {
     expect(await read(job, 'callback', 'jobStarted')).toMatchObject({ state: 'DELIVERED', attempts: 1 })
   })
 
+  test('a stop while what was claimed cannot be begun: it is left to the next process at once', async () => {
+    await forget()
+    const receiver = await createCallbackReceiver()
+    await start(await jobWith(receiver.url))
+    const failing = Promise.withResolvers<void>()
+    const worker = runWorker({
+      database: {
+        ...database,
+        async run(statement, params) {
+          if (statement.name !== 'deliveries_due') return await database.run(statement, params)
+          failing.resolve()
+          throw new Error('Connection terminated unexpectedly')
+        },
+      },
+    })
+    await failing.promise
+    await worker.stop()
+    expect(await database.query(sql`select from pgboss.job where state = 'active'`)).toEqual([])
+    runWorker()
+    await receiver.hears(1)
+  })
+
   test('a database that goes away before what came too early is put back: it is told behind the start', async () => {
     await forget()
     const receiver = await createCallbackReceiver()
