@@ -33,13 +33,21 @@ const answersSql = `answers as (
                           $5::operation_counter[]) as a(status, ever_launched, next, result, counter)
    )`
 
+/**
+ * What lies beside each of the gone, looked up by their keys. `offset 0` keeps the order: where a table was counted while it was empty, the
+ * server would else go through all of it and look for each of its rows among the gone.
+ */
+const besideSql = (table: string, beside: string, condition: string) => `delete from ${table}
+      where ctid = any(array(
+        select found.ctid from gone g
+         cross join lateral (select t.ctid from ${table} t where ${beside} offset 0) found
+         where ${condition}))`
+
 /** `organization` of the job of `g`; `detailed` what is to be so for `g` to have details at all, known before any of them is looked for. */
 const movedSql = (organization: string, detailed: string) => `freed as (
-     delete from operation_live l using gone g
-      where l.partition = g.partition and l.entity = g.entity and l.job = g.job and g.started_at is not null
+     ${besideSql('operation_live', 't.partition = g.partition and t.entity = g.entity and t.job = g.job', 'g.started_at is not null')}
    ), detail as (
-     delete from operation_detail d using gone g
-      where d.job = g.job and d.partition = g.partition and d.entity = g.entity and ${detailed}
+     ${besideSql('operation_detail', 't.job = g.job and t.partition = g.partition and t.entity = g.entity', detailed)}
    ), ended as (
      insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, flow, started_at,
                                   ended_at, parameters, steps, attempts, messages, description)
