@@ -234,9 +234,15 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       await (await listened)?.()
       const running = aborting
       const timer = setTimeout(() => running.abort(), stopGraceMs)
-      await Promise.all([settled(), giveBack()])
-        .catch(error => log.error({ err: error }, 'the last attempts could not be logged: they are made again'))
-        .finally(() => clearTimeout(timer))
+      await Promise.all([
+        settled().catch(error =>
+          log.error({ err: error }, 'the last attempts could not be logged: they are made again'),
+        ),
+        giveBack().catch(error =>
+          log.error({ err: error }, 'what was claimed and not begun could not be given back: it is taken over later'),
+        ),
+      ])
+      clearTimeout(timer)
     },
     settled,
   }

@@ -203,7 +203,7 @@ async function openMetrics(
   server: FastifyInstance,
   metrics: Metrics,
   { host, metricsPort }: Config,
-  atStop: (stop: () => Promise<void>) => void,
+  atStop: AtStop,
 ): Promise<string | null> {
   if (metricsPort === null) {
     serveMetrics(server, metrics)
