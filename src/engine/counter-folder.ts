@@ -18,31 +18,34 @@ export function createCounterFolding(
 ): (now: Date) => Promise<Date | null> {
   return async now => {
     let ended = 0
-    const folded = await database.transaction(async tx => {
-      const sums = await takeCounterDeltas(tx, DELTAS_PER_TURN)
-      if (sums.length === 0) return []
-      const counters = await addCounterDeltas(tx, sums)
-      const settled = await settling.settle(
-        tx,
-        counters.map(row => row.job),
-        now,
-      )
-      ended = settled.length
-      const changes = new Map(sums.map(sum => [sum.job, sum]))
-      const folds = counters.map(row => {
-        const { successful, ...change } = changes.get(row.job)!
-        return {
-          job: row.job,
-          revision: row.revision,
-          summary: summaryOf(row),
-          ended: endedOf({ ...change, successful }),
-          successful,
-        }
-      })
-      tx.behind(insertJobChanges(tx, folds, now))
-      tx.behind(announceJobChanges(tx))
-      return counters
-    })
+    const folded = await database.transaction(
+      async tx => {
+        const sums = await takeCounterDeltas(tx, DELTAS_PER_TURN)
+        if (sums.length === 0) return []
+        const counters = await addCounterDeltas(tx, sums)
+        const settled = await settling.settle(
+          tx,
+          counters.map(row => row.job),
+          now,
+        )
+        ended = settled.length
+        const changes = new Map(sums.map(sum => [sum.job, sum]))
+        const folds = counters.map(row => {
+          const { successful, ...change } = changes.get(row.job)!
+          return {
+            job: row.job,
+            revision: row.revision,
+            summary: summaryOf(row),
+            ended: endedOf({ ...change, successful }),
+            successful,
+          }
+        })
+        tx.behind(insertJobChanges(tx, folds, now))
+        tx.behind(announceJobChanges(tx))
+        return counters
+      },
+      { byKey: true },
+    )
     if (ended > 0) onEnd()
     return folded.length > 0 ? now : null
   }

@@ -114,7 +114,8 @@ export function createEntities(parts: EntitiesParts): Entities {
       const drafts = waiting.filter(draft => first.get(draft.identifier) === draft.at)
       waiting = waiting.filter(draft => first.get(draft.identifier) !== draft.at)
       const round: Round = { owner, action, drafts, now: clock.now() }
-      const result = await database.transaction(tx => (action === 'CREATE' ? create(tx, round) : change(tx, round)))
+      const work = (tx: Transaction) => (action === 'CREATE' ? create(tx, round) : change(tx, round))
+      const result = await database.transaction(work, { byKey: true })
       for (const [at, outcome] of result.outcomes) outcomes.set(at, outcome)
       if (result.gone.length > 0) onGone?.(result.gone)
     }

@@ -54,7 +54,7 @@ export interface Jobs {
   cancel(caller: Caller, job: bigint): Promise<JobRow>
 }
 
-/** A list finds its entities by key, however large the fleet and whatever the job holds already. */
+/** However large the fleet, and whatever the job holds already. */
 const BY_KEY = { byKey: true }
 const IDEMPOTENCY_MS = 24 * 3_600_000
 
@@ -184,7 +184,7 @@ export function createJobs(parts: JobsParts): Jobs {
         await cancelChunk(tx, number, 'userCancel', at, { limit: parts.cancelAtOnceMax })
         await settling.settle(tx, [number], at)
       }
-    })
+    }, BY_KEY)
     onCommit()
     return await read(caller.organization, number)
   }

@@ -96,6 +96,15 @@ export function createOperationCancelling(
   let after = 0n
   /** By lane and job, the partition to go on from: what is gone before it need not be passed again. */
   const reached = LANES.map(() => new Map<bigint, number>())
+  /** By job, the place below which nothing is ready any more, save what the end of the job takes. */
+  const cleared = new Map<bigint, number>()
+
+  /** Takes places back beside the operations: whatever ends the job would otherwise do all of them at once. Its gate is closed. */
+  async function clearPlaces(job: bigint): Promise<void> {
+    const from = cleared.get(job) ?? 0
+    const last = await database.transaction(tx => clearReadyChunk(tx, job, from, CHUNK), { byKey: true })
+    if (last !== null) cleared.set(job, Math.max(last, cleared.get(job) ?? 0))
+  }
 
   /** Answers whether there may be more in this lane. */
   async function cancelNext({ job, status }: CancellingJob, lane: number, now: Date): Promise<boolean> {
@@ -105,17 +114,16 @@ export function createOperationCancelling(
       byKey: true,
     })
     reached[lane]!.set(job, chunk.next)
-    // Whatever ends the job would otherwise do all of it at once. Its gate is closed: nothing claims these any more.
-    await clearReadyChunk(database, job, CHUNK)
+    await clearPlaces(job)
     onCommit()
     return chunk.ended === CHUNK
   }
 
   /** Ends a job that was gone through to its end; answers whether something of it was left open, and it is to be gone through again. */
   async function settle(job: bigint, now: Date): Promise<boolean> {
-    for (const lane of reached) lane.delete(job)
+    for (const map of [...reached, cleared]) map.delete(job)
     if (await hasOpenOperations(database, job)) return true
-    await database.transaction(tx => settling.settle(tx, [job], now))
+    await database.transaction(tx => settling.settle(tx, [job], now), { byKey: true })
     onCommit()
     return false
   }

@@ -165,12 +165,13 @@ export function createOperationTypes({ database, now, closeType, onCommit }: Ope
     },
 
     async remove({ organization }, name) {
-      const closed = await database.transaction(async tx => {
+      const work = async (tx: Transaction) => {
         if (!(await lockOperationType(tx, organization, name))) throw unknown(name)
         const closing = await closeType(tx, organization, name, now())
         await removeOperationType(tx, organization, name)
         return closing
-      })
+      }
+      const closed = await database.transaction(work, { byKey: true })
       onCommit()
       return closed
     },

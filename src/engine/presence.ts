@@ -48,6 +48,8 @@ const SEEN_MAX = 500_000
 /** A connect is dated when it comes and seen when it is committed; the clocks of nodes differ a little. */
 const CONNECT_MARGIN_MS = 1_000
 
+const BY_KEY = { byKey: true }
+
 export function createPresence(parts: {
   database: Database
   clock: Clock
@@ -72,7 +74,7 @@ export function createPresence(parts: {
 
   async function wakeOperations(devices: readonly (DeviceNumbers & Partial<Sign>)[]): Promise<void> {
     const connects = new Map(devices.map(device => [device.entity, device]))
-    const operations = (await liveOperationsOf(database, devices)).filter(each =>
+    const operations = (await database.transaction(tx => liveOperationsOf(tx, devices), BY_KEY)).filter(each =>
       awaitsConnect(each, connects.get(each.device)?.stayed === true),
     )
     if (operations.length === 0) return
@@ -88,7 +90,7 @@ export function createPresence(parts: {
       })
       return await applyHappenings(tx, happenings, clock.now())
     }
-    const applied = await database.transaction(work, { byKey: true })
+    const applied = await database.transaction(work, BY_KEY)
     memory.note(applied)
     if (applied.written.length > 0) onCommit()
   }

@@ -5,6 +5,7 @@
 import type { OperationKey } from '../domain/identity.ts'
 import type { Queryable } from './database.ts'
 import { keyArrays } from './operations.ts'
+import { sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 
 /** What may be claimed of a job: at most `quota` over its lanes, of which there are at most three, in their order. */
@@ -132,7 +133,7 @@ const enqueue = statement<unknown, [bigint[], number[], number[], bigint[]]>(
   `insert into operation_ready (job, place, partition, entity)
    select i.job, i.place, i.partition, i.entity
      from unnest($1::bigint[], $2::int[], $3::smallint[], $4::bigint[]) as i(job, place, partition, entity)
-     join operation o on o.job = i.job and o.partition = i.partition and o.entity = i.entity
+     join operation o on ${sameKey('o', 'i')}
    on conflict (job, place, partition, entity) do update set place = excluded.place`,
 )
 
@@ -163,15 +164,23 @@ export async function firstReadyPlaces(
   return new Map(rows.map(row => [row.job, row.place]))
 }
 
-const clearChunk = statement<unknown, [bigint, number]>(
+const clearChunk = statement<{ reached: number | null }, [bigint, number, number]>(
   'claims_clear_ready_chunk',
-  `delete from operation_ready
-    where ctid = any(array(select ctid from operation_ready where job = $1 limit $2 for update skip locked))`,
+  `with cleared as (
+     delete from operation_ready
+      where ctid = any(array(
+        select ctid from operation_ready where job = $1 and place >= $2 order by place limit $3 for update skip locked))
+     returning place
+   )
+   select max(place) as reached from cleared`,
 )
 
-/** Takes at most `limit` operations of a job out of the ready ones; answers how many. */
-export function clearReadyChunk(db: Queryable, job: bigint, limit: number): Promise<number> {
-  return db.count(clearChunk, [job, limit])
+/**
+ * Takes at most `limit` operations of a job, from a place on, out of the ready ones; answers the last place that went, null where none
+ * did.
+ */
+export async function clearReadyChunk(db: Queryable, job: bigint, from: number, limit: number): Promise<number | null> {
+  return (await db.run(clearChunk, [job, from, limit]))[0]!.reached
 }
 
 const clear = statement<unknown, [bigint]>('claims_clear_ready', 'delete from operation_ready where job = $1')

@@ -102,6 +102,7 @@ export interface Database extends Queryable {
 const planByKey = [
   'plan_cache_mode = force_generic_plan',
   'enable_seqscan = off',
+  'enable_indexonlyscan = off',
   'enable_hashjoin = off',
   'enable_mergejoin = off',
 ]

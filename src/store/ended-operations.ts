@@ -8,6 +8,7 @@ import type { OperationResult, OperationStatus } from '../domain/operation.ts'
 import type { Step } from '../domain/step.ts'
 import type { Queryable } from './database.ts'
 import { type KeptMessage, keyArrays, type PastAttempt } from './operations.ts'
+import { sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 
 /** An ended operation as stored. */
@@ -30,7 +31,7 @@ const read = statement<EndedOperationRow, [bigint[], number[], bigint[]]>(
   `select o.job, o.partition, o.entity, o.organization, o.status, o.result, o.counter, o.attempt, o.started_at as "startedAt",
           o.ended_at as "endedAt", o.steps, o.attempts, o.messages, o.description
      from unnest($1::bigint[], $2::smallint[], $3::bigint[]) as k(job, partition, entity)
-     join operation_ended o on o.job = k.job and o.partition = k.partition and o.entity = k.entity`,
+     join operation_ended o on ${sameKey('o', 'k')}`,
 )
 
 /** The ended ones among the keys, in no order. */
@@ -71,7 +72,7 @@ const answerLate = statement<
      from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::operation_status[], $5::operation_status[],
                  $6::operation_result[], $7::operation_counter[], $8::jsonb[], $9::jsonb[], $10::text[]) with ordinality
        as i(job, partition, entity, expected, status, result, counter, steps, messages, description, place)
-    where o.job = i.job and o.partition = i.partition and o.entity = i.entity and o.status = i.expected
+    where ${sameKey('o', 'i')} and o.status = i.expected
    returning i.place::int - 1 as place`,
 )
 

@@ -5,6 +5,7 @@
 import type { Round } from '../domain/fairness.ts'
 import type { JobStatus } from '../domain/job.ts'
 import type { Queryable } from './database.ts'
+import { sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 
 /** The one advisory lock between launching and closing: its key means nothing but must be the same on all nodes. */
@@ -100,7 +101,7 @@ const jobsInLine = statement<JobInLine, [number[], bigint[], boolean[], number, 
         from (select j.* from job j
                where j.organization = o.organization and j.status = 'IN_PROGRESS' and j.unresolved = '[]'
                  and (j.stop_at is null or j.stop_at > $5)
-                 and j.job > coalesce(gone.after, 0) and exists (select from operation_ready r where r.job = j.job)
+                 and j.job > coalesce(gone.after, 0) and exists (select from operation_ready r where ${sameKey('r', 'j', ['job'])})
                order by j.job limit $4) next) j
     order by j.seat, coalesce(gone.through, false), j.job limit $4`,
 )

@@ -2,6 +2,7 @@
 import type { OperationKey } from '../domain/identity.ts'
 import type { Queryable } from './database.ts'
 import { keyArrays } from './operations.ts'
+import { sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 
 const takeSlots = statement<OperationKey, [bigint[], number[], bigint[], string[]]>(
@@ -9,7 +10,7 @@ const takeSlots = statement<OperationKey, [bigint[], number[], bigint[], string[
   `insert into operation_live (partition, entity, name, job)
    select i.partition, i.entity, i.name, i.job
      from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::text[]) as i(job, partition, entity, name)
-     join operation o on o.job = i.job and o.partition = i.partition and o.entity = i.entity
+     join operation o on ${sameKey('o', 'i')}
     order by i.partition, i.entity, i.name, i.job
    on conflict do nothing
    returning job, partition, entity`,
@@ -27,7 +28,7 @@ export function takeLiveSlots(
 const freeSlots = statement<unknown, [bigint[], number[], bigint[]]>(
   'claims_free_slots',
   `delete from operation_live l using unnest($1::bigint[], $2::smallint[], $3::bigint[]) as i(job, partition, entity)
-    where l.partition = i.partition and l.entity = i.entity and l.job = i.job`,
+    where ${sameKey('l', 'i')}`,
 )
 
 /** Frees the live slots that operations hold. */

@@ -5,6 +5,7 @@
 import type { Counter } from '../domain/counters.ts'
 import type { OperationResult, OperationStatus } from '../domain/operation.ts'
 import type { Queryable } from './database.ts'
+import { ENTITY_KEY, sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 
 /** The decision for every open operation in a status, launched before or never. */
@@ -33,21 +34,11 @@ const answersSql = `answers as (
                           $5::operation_counter[]) as a(status, ever_launched, next, result, counter)
    )`
 
-/**
- * What lies beside each of the gone, looked up by their keys. `offset 0` keeps the order: where a table was counted while it was empty, the
- * server would else go through all of it and look for each of its rows among the gone.
- */
-const besideSql = (table: string, beside: string, condition: string) => `delete from ${table}
-      where ctid = any(array(
-        select found.ctid from gone g
-         cross join lateral (select t.ctid from ${table} t where ${beside} offset 0) found
-         where ${condition}))`
-
 /** `organization` of the job of `g`; `detailed` what is to be so for `g` to have details at all, known before any of them is looked for. */
 const movedSql = (organization: string, detailed: string) => `freed as (
-     ${besideSql('operation_live', 't.partition = g.partition and t.entity = g.entity and t.job = g.job', 'g.started_at is not null')}
+     delete from operation_live l using gone g where g.started_at is not null and ${sameKey('l', 'g')}
    ), detail as (
-     ${besideSql('operation_detail', 't.job = g.job and t.partition = g.partition and t.entity = g.entity', detailed)}
+     delete from operation_detail d using gone g where ${detailed} and ${sameKey('d', 'g')}
    ), ended as (
      insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, flow, started_at,
                                   ended_at, parameters, steps, attempts, messages, description)
@@ -55,7 +46,7 @@ const movedSql = (organization: string, detailed: string) => `freed as (
             $6, d.parameters, d.steps, d.attempts, d.messages, coalesce($7::text, d.description)
        from gone g
        join answers a on a.status = g.status and a.ever_launched = (g.started_at is not null)
-       left join operation_detail d on d.job = g.job and d.partition = g.partition and d.entity = g.entity and ${detailed}
+       left join operation_detail d on ${detailed} and ${sameKey('d', 'g')}
    )
    select g.job, g.status, a.counter, count(*)::int as count, max(g.partition) as "lastPartition",
           max(g.entity) as "lastEntity"
@@ -75,7 +66,7 @@ const endOfEntities = statement<MassMove, [...MassParams, number[], bigint[]]>(
   'operation_cancels_end_of_entities',
   `with ${answersSql}, gone as (
      delete from operation o using unnest($8::smallint[], $9::bigint[]) as i(partition, entity)
-      where o.partition = i.partition and o.entity = i.entity
+      where ${sameKey('o', 'i', ENTITY_KEY)}
      returning o.*
    ), ${movedSql('(select organization from job j where j.job = g.job)', 'true')}`,
 )

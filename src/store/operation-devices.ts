@@ -5,6 +5,7 @@
 import type { OperationKey } from '../domain/identity.ts'
 import type { Queryable } from './database.ts'
 import { keyArrays, type OperationRow } from './operations.ts'
+import { ENTITY_KEY, sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 
 /** What a launch needs to know of an operation's entity and of the device that carries it. */
@@ -79,8 +80,8 @@ const live = statement<DeviceOperation, [number[], bigint[]]>(
           c.device_partition as "devicePartition", c.device, d.flow as "deviceFlow"
      from carried c
      join entity d on d.partition = c.device_partition and d.entity = c.device
-     join operation_live l on l.partition = c.partition and l.entity = c.entity
-     join operation o on o.job = l.job and o.partition = l.partition and o.entity = l.entity
+     join operation_live l on ${sameKey('l', 'c', ENTITY_KEY)}
+     join operation o on ${sameKey('o', 'l')}
     where o.status in ('QUEUED', 'WAITING_FOR_CONNECTION', 'WAITING_FOR_ACK', 'IN_PROGRESS')`,
 )
 

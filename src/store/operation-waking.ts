@@ -4,12 +4,13 @@
  */
 import type { OperationStatus } from '../domain/operation.ts'
 import type { Queryable } from './database.ts'
+import { sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 
 const wake = statement<{ count: number }, [bigint, OperationStatus, OperationStatus, number]>(
   'operation_waking_wake',
   `with present as (
-     select o.partition, o.entity from operation o
+     select o.job, o.partition, o.entity from operation o
        join entity e on e.partition = o.partition and e.entity = o.entity
        join entity d
          on d.partition = case when e.resource_type = 'entity.device' then e.partition else e.device_partition end
@@ -19,7 +20,7 @@ const wake = statement<{ count: number }, [bigint, OperationStatus, OperationSta
       order by o.partition, o.entity for no key update of o
    ), woken as (
      update operation o set status = $3::operation_status, sender = null from present
-      where o.job = $1 and o.partition = present.partition and o.entity = present.entity
+      where ${sameKey('o', 'present')}
      returning o.job, o.partition, o.entity
    ), ready as (
      insert into operation_ready (job, place, partition, entity)

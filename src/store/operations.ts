@@ -7,6 +7,7 @@ import type { OperationKey } from '../domain/identity.ts'
 import type { OperationResult, OperationStatus } from '../domain/operation.ts'
 import type { Step } from '../domain/step.ts'
 import type { Queryable } from './database.ts'
+import { sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 
 /** What an earlier attempt saw. Instants ISO 8601 UTC. */
@@ -66,8 +67,8 @@ const readOpen = statement<OperationRow, [bigint[], number[], bigint[]]>(
           o.launched_at as "launchedAt", o.heard_at as "heardAt", o.deadline_at as "deadlineAt", o.sender,
           d.parameters, d.steps, d.attempts, d.messages, d.description
      from unnest($1::bigint[], $2::smallint[], $3::bigint[]) as k(job, partition, entity)
-     join operation o on o.job = k.job and o.partition = k.partition and o.entity = k.entity
-     left join operation_detail d on d.job = k.job and d.partition = k.partition and d.entity = k.entity`,
+     join operation o on ${sameKey('o', 'k')}
+     left join operation_detail d on ${sameKey('d', 'k')}`,
 )
 
 /** The open ones among the keys, in no order. */
@@ -79,8 +80,8 @@ const lock = statement<unknown, [bigint[], number[], bigint[]]>(
   'operations_lock',
   `select from operation o
      join unnest($1::bigint[], $2::smallint[], $3::bigint[]) as k(job, partition, entity)
-       on o.job = k.job and o.partition = k.partition and o.entity = k.entity
-    order by o.job, o.partition, o.entity for no key update of o`,
+       on ${sameKey('o', 'k')}
+    order by k.job, k.partition, k.entity for no key update of o`,
 )
 
 /** Locks the open ones among the keys for the transaction, in the order in which everybody does. A single one is left to the guarded write: it has no order to keep. */
@@ -123,7 +124,7 @@ const update = statement<
                  $12::timestamptz[], $13::timestamptz[], $14::int[], $15::int[]) with ordinality
        as i(job, partition, entity, expected, expected_attempt, status, attempt, flow, started_at, launched_at, heard_at,
             deadline_at, expected_heard_at, sender, expected_sender, place)
-    where o.job = i.job and o.partition = i.partition and o.entity = i.entity
+    where ${sameKey('o', 'i')}
       and o.status = i.expected and o.attempt = i.expected_attempt
       and o.heard_at is not distinct from i.expected_heard_at and o.sender is not distinct from i.expected_sender
    returning i.place::int - 1 as place`,
@@ -171,7 +172,7 @@ const upsertDetail = statement<
    select i.*
      from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::jsonb[], $5::jsonb[], $6::jsonb[], $7::jsonb[], $8::text[])
        as i(job, partition, entity, parameters, steps, attempts, messages, description)
-     join operation o on o.job = i.job and o.partition = i.partition and o.entity = i.entity
+     join operation o on ${sameKey('o', 'i')}
    on conflict (job, partition, entity) do update
       set steps = excluded.steps, attempts = excluded.attempts, messages = excluded.messages,
           description = excluded.description`,
@@ -235,16 +236,16 @@ const end = statement<
             counter, ended_at, steps, attempts, messages, description, expected_heard_at, parameters, expected_sender, place)
    ), gone as (
      delete from operation o using input i
-      where o.job = i.job and o.partition = i.partition and o.entity = i.entity
+      where ${sameKey('o', 'i')}
         and o.status = i.expected and o.attempt = i.expected_attempt
         and o.heard_at is not distinct from i.expected_heard_at and o.sender is not distinct from i.expected_sender
      returning i.*
    ), freed as (
      delete from operation_live l using gone g
-      where l.partition = g.partition and l.entity = g.entity and l.job = g.job
+      where ${sameKey('l', 'g')}
    ), detail as (
      delete from operation_detail d using gone g
-      where d.job = g.job and d.partition = g.partition and d.entity = g.entity
+      where ${sameKey('d', 'g')}
    ), ended as (
      insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, flow, started_at,
                                   ended_at, parameters, steps, attempts, messages, description)

@@ -3,6 +3,7 @@
  * Running any of these again adds only what is missing. Refuses to decide when.
  */
 import type { Queryable } from './database.ts'
+import { sameKey } from './same-key.ts'
 import { rankPlacesSql } from './scattering-rank.ts'
 import { type SqlFragment, sql, statement } from './statement.ts'
 
@@ -26,14 +27,16 @@ const addListed = statement<
 >(
   'targets_add_listed',
   // Neither what was asked nor what is added is joined with the found: planned for a few, that takes the square of a long list.
-  `with found as (
-     select a.identifier, e.partition, e.entity,
-            case when not (e.resource_type = any($5::text[])
-                           and (cardinality($6::text[]) = 0 or coalesce(e.model = any($6::text[]), false))) then 'notAllowed'
-                 when o.entity is not null then 'duplicated' else 'added' end as verdict
+  `with known as materialized (
+     select a.identifier, $1::bigint as job, e.partition, e.entity,
+            e.resource_type = any($5::text[])
+              and (cardinality($6::text[]) = 0 or coalesce(e.model = any($6::text[]), false)) as applicable
        from unnest($3::text[], $4::smallint[]) as a(identifier, partition)
        join entity e on e.partition = a.partition and e.organization = $2 and e.identifier = a.identifier
-       left join operation o on o.job = $1 and o.partition = e.partition and o.entity = e.entity
+   ), found as (
+     select k.identifier, k.partition, k.entity,
+            case when not k.applicable then 'notAllowed' when o.entity is not null then 'duplicated' else 'added' end as verdict
+       from known k left join operation o on ${sameKey('o', 'k')}
    ), added as (
      insert into operation (job, partition, entity)
      select $1, partition, entity from found where verdict = 'added' order by partition, entity
@@ -66,15 +69,15 @@ export async function addListedOperations(
 
 const removeListed = statement<{ count: number }, [bigint, number, readonly string[], number[]]>(
   'targets_remove_listed',
-  `with gone as (
-     delete from operation o
-      using unnest($3::text[], $4::smallint[]) as a(identifier, partition)
+  `with known as materialized (
+     select $1::bigint as job, e.partition, e.entity
+       from unnest($3::text[], $4::smallint[]) as a(identifier, partition)
        join entity e on e.partition = a.partition and e.organization = $2 and e.identifier = a.identifier
-      where o.job = $1 and o.partition = e.partition and o.entity = e.entity
+   ), gone as (
+     delete from operation o using known k where ${sameKey('o', 'k')}
      returning o.job, o.partition, o.entity
    ), detail as (
-     delete from operation_detail d using gone g
-      where d.job = g.job and d.partition = g.partition and d.entity = g.entity
+     delete from operation_detail d using gone g where ${sameKey('d', 'g')}
    )
    select count(*)::int as count from gone`,
 )
@@ -97,13 +100,13 @@ export async function removeListedOperations(
 
 const removeTagged = statement<{ count: number }, [bigint, number, string]>(
   'targets_remove_tagged',
-  `with gone as (
-     delete from operation o using entity e
-      where e.organization = $2 and e.tags @> array[$3] and o.job = $1 and o.partition = e.partition and o.entity = e.entity
+  `with known as materialized (
+     select $1::bigint as job, e.partition, e.entity from entity e where e.organization = $2 and e.tags @> array[$3]
+   ), gone as (
+     delete from operation o using known k where ${sameKey('o', 'k')}
      returning o.job, o.partition, o.entity
    ), detail as (
-     delete from operation_detail d using gone g
-      where d.job = g.job and d.partition = g.partition and d.entity = g.entity
+     delete from operation_detail d using gone g where ${sameKey('d', 'g')}
    )
    select count(*)::int as count from gone`,
 )
@@ -195,8 +198,8 @@ export async function countEntities(db: Queryable, organization: number, limit: 
 
 const takeBack = statement<{ count: number }, [bigint]>(
   'targets_take_back',
-  `with gone as (delete from operation where job = $1 returning partition, entity),
-        detail as (delete from operation_detail d using gone g where d.job = $1 and d.partition = g.partition and d.entity = g.entity),
+  `with gone as (delete from operation where job = $1 returning job, partition, entity),
+        detail as (delete from operation_detail d using gone g where ${sameKey('d', 'g')}),
         ready as (delete from operation_ready where job = $1)
    select count(*)::int as count from gone`,
 )
@@ -242,10 +245,11 @@ export function rankOperations(db: Queryable, job: bigint, factor: number | null
 
 const addParameters = statement<unknown, [bigint, number[], bigint[], string[]]>(
   'targets_add_parameters',
-  `insert into operation_detail (job, partition, entity, parameters)
-   select $1, i.partition, i.entity, i.parameters
-     from unnest($2::smallint[], $3::bigint[], $4::jsonb[]) as i(partition, entity, parameters)
-     join operation o on o.job = $1 and o.partition = i.partition and o.entity = i.entity
+  `with own as materialized (
+     select $1::bigint as job, i.* from unnest($2::smallint[], $3::bigint[], $4::jsonb[]) as i(partition, entity, parameters)
+   )
+   insert into operation_detail (job, partition, entity, parameters)
+   select i.job, i.partition, i.entity, i.parameters from own i join operation o on ${sameKey('o', 'i')}
    on conflict (job, partition, entity) do update set parameters = excluded.parameters`,
 )
 
