@@ -115,7 +115,8 @@ export function createEntities(parts: EntitiesParts): Entities {
       waiting = waiting.filter(draft => first.get(draft.identifier) !== draft.at)
       const round: Round = { owner, action, drafts, now: clock.now() }
       const work = (tx: Transaction) => (action === 'CREATE' ? create(tx, round) : change(tx, round))
-      const result = await database.transaction(work, { byKey: true })
+      // What ends with an entity is found by key; what many new ones are joined with is left to the planner.
+      const result = await database.transaction(work, { byKey: action === 'DELETE' })
       for (const [at, outcome] of result.outcomes) outcomes.set(at, outcome)
       if (result.gone.length > 0) onGone?.(result.gone)
     }
