@@ -5,9 +5,8 @@
 import type { OperationKey } from '../domain/identity.ts'
 import type { OperationResult, OperationStatus } from '../domain/operation.ts'
 import type { Step } from '../domain/step.ts'
-import type { Database, Queryable } from './database.ts'
+import type { Queryable } from './database.ts'
 import { keyArrays, keyText, type PastAttempt } from './operations.ts'
-import { sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 
 /** One operation, open or ended. */
@@ -39,9 +38,9 @@ const operationReadingColumnsSql = `k.job, k.partition, k.entity, coalesce(e.ide
 
 /** Joins a key `k (job, partition, entity, ended)` with its rows; a key is in one of the two tables. */
 const operationReadingJoinsSql = `
-  left join operation o on not k.ended and ${sameKey('o', 'k')}
-  left join operation_detail d on not k.ended and ${sameKey('d', 'k')}
-  left join operation_ended x on k.ended and ${sameKey('x', 'k')}
+  left join operation o on not k.ended and o.job = k.job and o.partition = k.partition and o.entity = k.entity
+  left join operation_detail d on not k.ended and d.job = k.job and d.partition = k.partition and d.entity = k.entity
+  left join operation_ended x on k.ended and x.job = k.job and x.partition = k.partition and x.entity = k.entity
   left join entity e on e.partition = k.partition and e.entity = k.entity
   left join former_entity f on e.entity is null and f.partition = k.partition and f.entity = k.entity`
 
@@ -68,14 +67,13 @@ export type OperationPageStart =
 
 /** The operations of a job in the order of their keys, open and ended in one snapshot. */
 export function readOperationPage(
-  database: Database,
+  db: Queryable,
   job: bigint,
   start: OperationPageStart,
   size: number,
 ): Promise<OperationReading[]> {
   const { partition, entity } = 'after' in start ? start.after : { partition: -1, entity: 0n }
-  const skip = 'skip' in start ? start.skip : 0
-  return database.transaction(tx => tx.run(readPage, [job, partition, entity, skip, size]), { byKey: true })
+  return db.run(readPage, [job, partition, entity, 'skip' in start ? start.skip : 0, size])
 }
 
 const readOne = statement<OperationReading, [bigint, number, bigint]>(
@@ -87,9 +85,8 @@ const readOne = statement<OperationReading, [bigint, number, bigint]>(
 )
 
 /** One operation by its key, or undefined. Whose job it is, the caller has asked. */
-export async function readOperation(database: Database, key: OperationKey): Promise<OperationReading | undefined> {
-  const { job, partition, entity } = key
-  return (await database.transaction(tx => tx.run(readOne, [job, partition, entity]), { byKey: true }))[0]
+export async function readOperation(db: Queryable, key: OperationKey): Promise<OperationReading | undefined> {
+  return (await db.run(readOne, [key.job, key.partition, key.entity]))[0]
 }
 
 const readAmong = statement<OperationReading, [bigint[], number[], bigint[], boolean]>(
@@ -123,10 +120,10 @@ const newestEnded = statement<OperationReading, [number, Date, number]>(
 
 /** The operations of an organization that ended last, not before an instant; in the order in which they ended. */
 export function readNewestEnded(
-  database: Database,
+  db: Queryable,
   organization: number,
   since: Date,
   limit: number,
 ): Promise<OperationReading[]> {
-  return database.transaction(tx => tx.run(newestEnded, [organization, since, limit]), { byKey: true })
+  return db.run(newestEnded, [organization, since, limit])
 }
