@@ -5,7 +5,7 @@
 import type { Caller } from '../domain/caller.ts'
 import { DroverError } from '../domain/errors.ts'
 import type { JobChange, JobRequest } from '../domain/job.ts'
-import type { Database, Transaction } from '../store/database.ts'
+import type { Database, Queryable, Transaction } from '../store/database.ts'
 import { findIdempotent, keepIdempotent } from '../store/idempotency.ts'
 import { keepJobTrace } from '../store/job-traces.ts'
 import {
@@ -86,7 +86,7 @@ export function createJobs(parts: JobsParts): Jobs {
       return number
     }, BY_KEY)
     onCommit()
-    return await read(caller.organization, stored)
+    return await read(database, caller.organization, stored)
   }
 
   async function store(
@@ -120,7 +120,7 @@ export function createJobs(parts: JobsParts): Jobs {
       if (active === false) await pause(tx, job)
     }, BY_KEY)
     onCommit()
-    return await read(caller.organization, number)
+    return await read(database, caller.organization, number)
   }
 
   async function changeFields(
@@ -175,18 +175,20 @@ export function createJobs(parts: JobsParts): Jobs {
 
   async function cancel(caller: Caller, number: bigint): Promise<JobRow> {
     const at = now()
-    await database.transaction(async tx => {
+    const cancelled = await database.transaction(async tx => {
       const job = await locked(tx, caller, number)
-      if (!(await beginCancel(tx, job, 'userCancel'))) return
+      if (!(await beginCancel(tx, job, 'userCancel'))) return await read(tx, caller.organization, number)
       const counters = (await readCounters(tx, [number])).get(number)!
       const launched = counters.pending_execution + counters.waiting_for_connection + counters.started
       if (launched === 0 && counters.scheduled <= parts.cancelAtOnceMax) {
         await cancelChunk(tx, number, 'userCancel', at, { limit: parts.cancelAtOnceMax })
         await settling.settle(tx, [number], at)
       }
+      // As this call leaves it: what carries it on is awake as soon as it is committed.
+      return await read(tx, caller.organization, number)
     }, BY_KEY)
     onCommit()
-    return await read(caller.organization, number)
+    return cancelled
   }
 
   async function locked(tx: Transaction, caller: Caller, number: bigint): Promise<StoredJob> {
@@ -195,8 +197,8 @@ export function createJobs(parts: JobsParts): Jobs {
     return job
   }
 
-  async function read(organization: number, number: bigint): Promise<JobRow> {
-    const job = await readJob(database, organization, number)
+  async function read(db: Queryable, organization: number, number: bigint): Promise<JobRow> {
+    const job = await readJob(db, organization, number)
     if (!job) throw new DroverError('unknown', [{ name: 'jobId' }])
     return job
   }

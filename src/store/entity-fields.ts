@@ -140,10 +140,10 @@ export const ENTITY_FIELDS: readonly SearchField[] = [
 /** An id beside the data model: what was provisioned under it, else what was collected. */
 export function datastreamField(id: string): SearchField {
   const collected = sql`e.collected -> ${id}::text -> 'value'`
-  if (!isListId(id)) return field('any', id, sql`coalesce(${value(id)}, ${collected})`, { path: id })
+  if (!isListId(id)) return field('any', [id], sql`coalesce(${value(id)}, ${collected})`, { path: id })
   const all = sql`coalesce((select jsonb_agg(item -> 'value') from jsonb_array_elements(
                               case jsonb_typeof(${value(id)}) when 'array' then ${value(id)} end) as item), ${collected})`
-  return field('any', id, sql`element`, {
+  return field('any', [id], sql`element`, {
     path: id,
     some: condition =>
       sql`exists (select 1 from jsonb_array_elements(case jsonb_typeof(${all}) when 'array' then ${all} end) as element

@@ -68,7 +68,7 @@ export function parameterFieldOf(
     if (!name.startsWith(before)) return undefined
     const path = name.slice(before.length).split('.')
     if (path.length > PARAMETER_DEPTH_MAX || path.includes('__proto__')) return undefined
-    return field('any', name, sql`(${request} #> ${['parameters', ...path]}::text[])`, {
+    return field('any', [name], sql`(${request} #> ${['parameters', ...path]}::text[])`, {
       path: name.slice(root.length + 1),
     })
   }

@@ -25,9 +25,14 @@ export interface SearchField extends FilterColumn {
 /** What a field may have beside names, type and value. */
 export type FieldTraits = Partial<Omit<SearchField, 'names' | 'type' | 'value'>>
 
-/** Makes a field; names are written with spaces between them. */
-export function field(type: FieldType, names: string, value: SqlFragment, traits: FieldTraits = {}): SearchField {
-  return { type, names: names.split(' '), value, needs: [], indexed: false, ...traits }
+/** Makes a field; the names that we gave are written with spaces between them, those that clients gave may hold some. */
+export function field(
+  type: FieldType,
+  names: string | readonly string[],
+  value: SqlFragment,
+  traits: FieldTraits = {},
+): SearchField {
+  return { type, names: typeof names === 'string' ? names.split(' ') : names, value, needs: [], indexed: false, ...traits }
 }
 
 /** Fields by every name. A name that stands twice is a fault of the program, and throws. */

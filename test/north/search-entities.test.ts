@@ -50,7 +50,7 @@ beforeAll(async () => {
       { organization: acme.organization, ...device },
       { datastreams: Object.entries(values).map(([id, value]) => ({ id, datapoints: [{ value }] })) },
     )
-  await iot(d1, { temp: 21.5, door: 'open', 'subscription.collected.cellInfo': 'cell-1' })
+  await iot(d1, { temp: 21.5, 'lower room': 18, door: 'open', 'subscription.collected.cellInfo': 'cell-1' })
   await iot(d2, { temp: 19, 'site.floor': 9 })
 })
 
@@ -219,7 +219,7 @@ describe('a search of entities', () => {
     ])
   })
 
-  it('answers as CSV', async () => {
+  it('answers as CSV, with what was collected under ids that clients made up', async () => {
     const answer = await server.inject({
       method: 'POST',
       url: '/north/v80/search/devices',
@@ -229,6 +229,7 @@ describe('a search of entities', () => {
     const [header, row] = answer.body.split('\n').map(line => line.split(';'))
     const cell = (id: string) => row![header!.indexOf(id)]
     expect([cell('provision.device.identifier'), cell('temp'), cell('site.floor')]).toEqual(['d1', '21.5', '3'])
+    expect(cell('lower room')).toBe('18')
     expect(header).not.toContain('provision.asset.identifier')
   })
 
