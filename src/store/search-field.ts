@@ -32,7 +32,14 @@ export function field(
   value: SqlFragment,
   traits: FieldTraits = {},
 ): SearchField {
-  return { type, names: typeof names === 'string' ? names.split(' ') : names, value, needs: [], indexed: false, ...traits }
+  return {
+    type,
+    names: typeof names === 'string' ? names.split(' ') : names,
+    value,
+    needs: [],
+    indexed: false,
+    ...traits,
+  }
 }
 
 /** Fields by every name. A name that stands twice is a fault of the program, and throws. */
