@@ -29,10 +29,8 @@ export function createExchangeKeeping(
 
 /** Those whose operation has ended, waits for its next attempt, or was launched anew. */
 async function launchesOver(database: Database, held: readonly HeldExchange[]): Promise<HeldExchange[]> {
-  const rows = await readOpenOperations(
-    database,
-    held.map(({ key }) => key),
-  )
+  const keys = held.map(({ key }) => key)
+  const rows = await database.transaction(tx => readOpenOperations(tx, keys), { byKey: true })
   const launchedAts = new Map(
     rows.filter(({ status }) => status !== 'PENDING').map(row => [keyText(row), row.launchedAt?.getTime()]),
   )

@@ -7,7 +7,7 @@ import { DroverError, ERRORS } from '../domain/errors.ts'
 import { addRefusals } from '../domain/target.ts'
 import { type Database, sqlState, type Transaction } from '../store/database.ts'
 import { lockFreeJobs, lockJobs, type StoredJob, type UnresolvedTarget, updateJob } from '../store/jobs.ts'
-import { nextUnresolvedAt, unresolvedJobs } from '../store/jobs-due.ts'
+import { isListedNext, nextUnresolvedAt, unresolvedJobs } from '../store/jobs-due.ts'
 import { type Applicability, addSelectedOperations, countEntities, takeBackOperations } from '../store/targets.ts'
 import { addListed, conditionOf, countScheduled, type FilterCompiler, narrowed } from './job-targets.ts'
 import { oneByOne } from './one-by-one.ts'
@@ -105,8 +105,10 @@ export function createTargetResolving(
     let more = true
     try {
       while (more && left > 0 && !signal.aborted) {
+        // A list is looked up by its keys; what a tag or a filter finds is left to the planner.
         const stretch = await database.transaction(tx => resolveStretch(tx, number, now), {
           statementTimeoutMs: RESOLVE_MS,
+          byKey: await isListedNext(database, number),
         })
         left -= stretch.added
         more = stretch.more

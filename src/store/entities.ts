@@ -8,6 +8,7 @@ import type { ResourceType } from '../domain/data-model.ts'
 import { type Entity, traitsOf } from '../domain/entity.ts'
 import { partitionOf } from '../domain/identity.ts'
 import type { Queryable } from './database.ts'
+import { ENTITY_KEY, sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 
 /** An entity by the numbers that every hot table knows it by. */
@@ -182,10 +183,10 @@ const remove = statement<unknown, [Date, number[], bigint[]]>(
   'entities_delete',
   `with gone as (
      delete from entity e using unnest($2::smallint[], $3::bigint[]) as i(partition, entity)
-      where e.partition = i.partition and e.entity = i.entity
+      where ${sameKey('e', 'i', ENTITY_KEY)}
      returning e.partition, e.entity, e.organization, e.identifier, e.resource_type
    ), absent as (
-     delete from presence p using gone g where p.partition = g.partition and p.entity = g.entity
+     delete from presence p using gone g where ${sameKey('p', 'g', ENTITY_KEY)}
    )
    insert into former_entity (partition, entity, organization, identifier, resource_type, deleted_at)
    select g.partition, g.entity, g.organization, g.identifier, g.resource_type, $1 from gone g

@@ -132,3 +132,13 @@ export function settledJobs(
 ): Promise<{ job: bigint; allSuccessful: boolean; total: number }[]> {
   return jobs.length === 0 ? Promise.resolve([]) : db.run(settled, [[...jobs]])
 }
+
+const listedNext = statement<{ listed: boolean }, [bigint]>(
+  'jobs_due_listed_next',
+  `select coalesce(unresolved -> 0 ? 'listed', false) as listed from job where job = $1`,
+)
+
+/** Whether what is to be resolved next of a job is a list. */
+export async function isListedNext(db: Queryable, job: bigint): Promise<boolean> {
+  return (await db.run(listedNext, [job]))[0]?.listed ?? false
+}

@@ -198,8 +198,8 @@ export async function countEntities(db: Queryable, organization: number, limit: 
 
 const takeBack = statement<{ count: number }, [bigint]>(
   'targets_take_back',
-  `with gone as (delete from operation where job = $1 returning job, partition, entity),
-        detail as (delete from operation_detail d using gone g where ${sameKey('d', 'g')}),
+  `with gone as (delete from operation where job = $1 returning partition),
+        detail as (delete from operation_detail where job = $1),
         ready as (delete from operation_ready where job = $1)
    select count(*)::int as count from gone`,
 )
