@@ -48,7 +48,8 @@ export function openCounter(status: OperationStatus): Counter {
 }
 
 const openCounters = new Set(Object.values(OPEN_COUNTERS))
-const FINAL_COUNTERS = COUNTERS.filter(counter => !openCounters.has(counter))
+/** The counters of what is over. */
+export const FINAL_COUNTERS = COUNTERS.filter(counter => !openCounters.has(counter))
 
 /** Of counters, or of changes of them: how many operations are over. */
 export function endedOf(counters: Readonly<Counters>): number {

@@ -2,7 +2,7 @@
  * A job's counters: deltas written in the transaction they count, folded into one row per job by any node.
  * A read is the row plus the deltas not folded yet, in one snapshot.
  */
-import { COUNTERS, type Counter, type Counters, noCounters } from '../domain/counters.ts'
+import { COUNTERS, type Counter, type Counters, FINAL_COUNTERS, noCounters } from '../domain/counters.ts'
 import type { Queryable } from './database.ts'
 import { render, type SqlFragment, sql, statement } from './statement.ts'
 
@@ -97,6 +97,18 @@ export const exactCounters: SqlFragment = sql`lateral (
     from (select ${each(counter => counter)} from job_counter c where c.job = j.job
           union all select ${each(counter => counter)} from job_counter_delta d where d.job = j.job) both_kinds
 ) counters`
+
+const sumOf = (names: readonly Counter[]): SqlFragment =>
+  sql.join(
+    names.map(name => sql`counters.${sql.identifier(name, COUNTERS)}`),
+    sql` + `,
+  )
+
+/** How many operations of a job are open, and how many have ended, by its `counters`. */
+export const OPERATIONS_COUNTED = {
+  open: sumOf(COUNTERS.filter(counter => !FINAL_COUNTERS.includes(counter))),
+  ended: sumOf(FINAL_COUNTERS),
+}
 
 /** The same for declared statements. */
 export const exactCountersSql = render(exactCounters).text

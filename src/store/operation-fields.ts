@@ -112,7 +112,7 @@ const RESULTS: Pick<SearchField, 'anyOf' | 'noneOf'> = words(
 )
 
 /** A field of `job j`. */
-const overJob = (each: SearchField): SearchField => ({ ...each, needs: ['job', ...each.needs] })
+const overJob = (each: SearchField): SearchField => ({ ofJob: true, ...each, needs: ['job', ...each.needs] })
 const ofJob = (type: FieldType, names: string, value: SqlFragment, traits: FieldTraits = {}) =>
   overJob(field(type, names, value, traits))
 
@@ -128,6 +128,7 @@ export function operationFields(kind: OperationKind, organization: number): read
     field('text', 'operations.operationId operationId operation.id', operationIdSql, ids(parseOperationId, keysIn)),
     field('text', 'operations.jobId jobId jobs.id job.id', sql`lpad(to_hex(o.job), 16, '0')`, {
       sort: sql`o.job`,
+      ofJob: true,
       ...ids(parseJobId, jobs => sql`o.job = any(${jobs}::bigint[])`),
     }),
     field('text', 'operations.entityId entityId', sql`coalesce(e.identifier, f.identifier)`, {
@@ -147,7 +148,7 @@ export function operationFields(kind: OperationKind, organization: number): read
       'any',
       'operations.parameters operationParameters operation.parameters',
       sql`coalesce(${detail}.parameters, j.request -> 'parameters')`,
-      own,
+      { ...own, ofJob: false },
     ),
     ofJob('number', 'operations.attempts.total operationAttemptMax', sql`(j.retries + 1)`),
     field('number', 'operations.attempts.current operationAttemptCurrent', sql`o.attempt`),

@@ -20,6 +20,8 @@ export interface SearchField extends FilterColumn {
   readonly all?: SqlFragment
   /** whether equality is answered from an index; everything else is bounded by the time a search may take */
   readonly indexed: boolean
+  /** of a field of operations: whether all operations of a job have the same value */
+  readonly ofJob?: boolean
 }
 
 /** What a field may have beside names, type and value. */

@@ -3,7 +3,7 @@
  * its rows lie, and the bound of an organization. It runs nothing.
  */
 import type { FieldTypes, Filter } from '../domain/filter.ts'
-import { exactCounters } from './counters.ts'
+import { exactCounters, OPERATIONS_COUNTED } from './counters.ts'
 import { JOB_FIELDS, jobParameterField } from './job-fields.ts'
 import {
   jobFieldsOfOperations,
@@ -46,6 +46,16 @@ export interface SearchTable<Key> {
   orderFor(filter: Filter): KeyOrder
   /** the condition that a row is one of these */
   among(keys: readonly Key[]): SqlFragment
+  /** the same rows by their jobs, for what asks of them only what `ofJob` is */
+  readonly byJob?: RowsByJob
+}
+
+/** One row for each job that has any: how often it counts. */
+export interface RowsByJob {
+  /** how many jobs would have to be gone through, at most `limit` */
+  jobs(limit: number): SqlFragment
+  /** as that of the table, with `o.times` beside `o.job` */
+  from(needs: ReadonlySet<string>): SqlFragment
 }
 
 /** The types of a table's fields, for the reader of filters. */
@@ -164,7 +174,7 @@ export function operationTable(
   const own = operationFields(kind, organization)
   const fields = [...own, ...jobFieldsOfOperations(new Set(own.flatMap(each => each.names)))]
   const find = finder(fields, jobParameterOfOperations)
-  const base = kind === 'open' ? sql`operation o` : sql`operation_ended o`
+  const base = kind === 'open' ? sql`operation` : sql`operation_ended`
   // The jobs that have open operations are few; as an array they let the rows be read in the order of the key.
   const mine =
     kind === 'open'
@@ -179,11 +189,24 @@ export function operationTable(
   return {
     find,
     fields,
-    from: needs => sql`${base} ${joinsInOrder(operationJoins, needs)}`,
+    from: needs => sql`${base} o ${joinsInOrder(operationJoins, needs)}`,
     scope: sql`${mine} and ${ofType}`,
     orders: kind === 'open' ? [BY_KEY] : [BY_KEY, BY_END],
     orderFor: filter => (kind === 'open' || asksForJobs(filter, find) ? BY_KEY : BY_END),
     among: keysIn,
+    ...(resourceType === undefined && { byJob: operationsByJob(base, organization, kind) }),
+  }
+}
+
+/** Of jobs whose month is going, the operations are gone already, and the counters are not: they count for nothing. */
+function operationsByJob(base: SqlFragment, organization: number, kind: OperationKind): RowsByJob {
+  const mine = sql`job j where j.organization = ${organization}::int`
+  return {
+    jobs: limit => sql`select count(*)::int as count from (select from ${mine} limit ${limit}::int) looked_at`,
+    from: needs => sql`(
+      select j.job, (${OPERATIONS_COUNTED[kind]}) as times from job j cross join ${exactCounters}
+       where j.organization = ${organization}::int and exists (select from ${base} o where o.job = j.job)) o
+      ${joinsInOrder(operationJoins, needs)}`,
   }
 }
 

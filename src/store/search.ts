@@ -20,6 +20,8 @@ const STREAM_TIME_MAX_MS = 60_000
 const SEARCH_COUNT_MAX = 100_000
 /** Values that a summary lists for one field, most frequent first. */
 const SUMMARY_VALUES_MAX = 1_000
+/** Jobs by which operations are counted; of more, the operations are gone through. */
+const SUMMARY_JOBS_MAX = 10_000
 
 /** A page of what was found. `cursor` leads on where there is more. */
 export interface FoundPage<Row> {
@@ -38,29 +40,43 @@ export interface SummaryOfField {
 }
 
 /** The columns that statements over a table use, and the joins that these need. */
-function planOf(table: SearchTable<never>): { column(name: string): SearchField; from(): SqlFragment } {
+interface Plan {
+  column(name: string): SearchField
+  readonly needs: ReadonlySet<string>
+  from(): SqlFragment
+  /** whether every column is the same for all operations of a job */
+  isOfJobs(): boolean
+}
+
+function planOf(table: SearchTable<never>): Plan {
   const needs = new Set<string>()
+  let ofJobs = true
   return {
+    needs,
     column(name) {
       const found = table.find(name)
       if (!found) throw new Error(`the table has no field ${name}`)
       for (const need of found.needs) needs.add(need)
+      ofJobs &&= found.ofJob === true
       return found
     },
     from: () => table.from(needs),
+    isOfJobs: () => ofJobs,
   }
 }
 
-function conditionOf(table: SearchTable<never>, filter: Filter, plan: ReturnType<typeof planOf>): SqlFragment {
+function conditionOf(filter: Filter, plan: Plan): SqlFragment {
   for (const name of filterFields(filter)) plan.column(name)
-  return sql`${table.scope} and ${filterSql(filter, plan.column)}`
+  return filterSql(filter, plan.column)
 }
+
+type Ask = <Row>(fragment: SqlFragment) => Promise<Row[]>
 
 /** Runs statements in one snapshot and within the time of a search. */
 async function bounded<T>(
   database: Database,
   filter: Filter,
-  work: (ask: <Row>(fragment: SqlFragment) => Promise<Row[]>, tx: Queryable) => Promise<T>,
+  work: (ask: Ask, tx: Queryable) => Promise<T>,
 ): Promise<T> {
   const endMs = performance.now() + SEARCH_TIME_MAX_MS
   try {
@@ -112,7 +128,7 @@ export function findPage<Key, Row>(
   const { number, size, cursor } = search.page
   return bounded(database, search.filter, async (ask, tx) => {
     const plan = planOf(table)
-    const condition = conditionOf(table, search.filter, plan)
+    const condition = sql`${table.scope} and ${conditionOf(search.filter, plan)}`
     const order = orderOf(table, search, plan.column)
     const seek = cursor === undefined ? sql`true` : seekSql(cursor, order)
     const key = order.columns.map(({ name, value }) => sql`${value} as ${sql.identifier(name, [name])}`)
@@ -128,13 +144,9 @@ export function findPage<Key, Row>(
   })
 }
 
-async function count(
-  table: SearchTable<never>,
-  filter: Filter,
-  ask: <Row>(fragment: SqlFragment) => Promise<Row[]>,
-): Promise<number> {
+async function count(table: SearchTable<never>, filter: Filter, ask: Ask): Promise<number> {
   const plan = planOf(table)
-  const condition = conditionOf(table, filter, plan)
+  const condition = sql`${table.scope} and ${conditionOf(filter, plan)}`
   const [row] = await ask<{ count: number }>(sql`
     select count(*)::int as count
       from (select 1 from ${plan.from()} where ${condition} limit ${SEARCH_COUNT_MAX}::int) counted`)
@@ -150,15 +162,17 @@ export function summarise(
 ): Promise<{ readonly count: number; readonly fields: readonly SummaryOfField[] }> {
   return bounded(database, filter, async ask => {
     const plan = planOf(table)
-    const condition = conditionOf(table, filter, plan)
+    const condition = conditionOf(filter, plan)
     const names = fields.map((_, index) => sql.identifier(`v${index}`, [`v${index}`]))
     const values = fields.map((field, index) => sql`${textOfField(plan.column(field))} as ${names[index]!}`)
+    const { times, rows: matching } = await rowsToCount(table, plan, condition, ask)
     const rows = await ask<{ set: number; name: string | null; count: number; total: number }>(sql`
       select set, name, count, total from (
         select set, name, count, (sum(count) over (partition by set))::int as total,
                row_number() over (partition by set order by count desc, name) as place
-          from (select grouping(${sql.join(names)}) as set, coalesce(${sql.join(names)}) as name, count(*)::int as count
-                  from (select ${sql.join(values)} from ${plan.from()} where ${condition}) matching
+          from (select grouping(${sql.join(names)}) as set, coalesce(${sql.join(names)}) as name,
+                       coalesce(sum(times), 0)::int as count
+                  from (select ${sql.join(values)}, ${times} as times from ${matching}) matching
                  group by grouping sets ((), ${sql.join(names.map(name => sql`(${name})`))})) grouped
          where name is not null or set = ${2 ** fields.length - 1}::int) ranked
        where place <= ${SUMMARY_VALUES_MAX}::int order by set, place`)
@@ -171,6 +185,25 @@ export function summarise(
       }),
     }
   })
+}
+
+/**
+ * What is counted, and how often each row of it counts. Operations of which nothing but their jobs is asked are counted by the jobs, unless
+ * these are so many that it would be no less work.
+ */
+async function rowsToCount(
+  table: SearchTable<never>,
+  plan: Plan,
+  condition: SqlFragment,
+  ask: Ask,
+): Promise<{ readonly times: SqlFragment; readonly rows: SqlFragment }> {
+  const { byJob } = table
+  if (byJob && plan.isOfJobs()) {
+    const [row] = await ask<{ count: number }>(byJob.jobs(SUMMARY_JOBS_MAX + 1))
+    if ((row?.count ?? 0) <= SUMMARY_JOBS_MAX)
+      return { times: sql`o.times`, rows: sql`${byJob.from(plan.needs)} where ${condition}` }
+  }
+  return { times: sql`1`, rows: sql`${plan.from()} where ${table.scope} and ${condition}` }
 }
 
 function textOfField(field: SearchField): SqlFragment {
@@ -217,7 +250,7 @@ export async function* streamFields(
   fields: readonly string[],
 ): AsyncGenerator<(string | null)[][], void, void> {
   const plan = planOf(table)
-  const condition = conditionOf(table, search.filter, plan)
+  const condition = sql`${table.scope} and ${conditionOf(search.filter, plan)}`
   const names = fields.map((_, index) => `c${index}`)
   const values = fields.map(
     (field, index) => sql`${textOfField(plan.column(field))} as ${sql.identifier(names[index]!, names)}`,

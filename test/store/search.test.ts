@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parseFilter } from '../../src/domain/filter.ts'
-import { operationId } from '../../src/domain/identity.ts'
+import { jobId, operationId } from '../../src/domain/identity.ts'
 import type { SearchRequest } from '../../src/domain/search.ts'
 import { parseSearch } from '../../src/domain/search.ts'
 import type { Database } from '../../src/store/database.ts'
@@ -27,7 +27,9 @@ beforeAll(async () => {
     select ${firstJob}::bigint + n, 1 + (n % 10 = 0)::int, 'REBOOT', 'a@b.c', '{"notify":false,"parameters":{}}',
            (case when n % 10 in (1, 0) then 'IN_PROGRESS' else 'FINISHED' end)::job_status, now(), 60000
       from generate_series(1, ${JOBS}::int) n`)
-  await database.query(sql`insert into job_counter (job, successful) select job, ${EACH}::int from job`)
+  await database.query(sql`
+    insert into job_counter (job, successful, pending_execution)
+    select job, ${EACH}::int, case when status = 'IN_PROGRESS' then 500 else 0 end from job`)
   await database.query(sql`
     insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, ended_at)
     select j.job, e.partition, e.entity, j.organization, 'FINISHED',
@@ -46,6 +48,8 @@ beforeAll(async () => {
 interface PlanNode {
   'Node Type': string
   'Relation Name'?: string
+  'Actual Rows'?: number
+  'Actual Loops'?: number
   Plans?: PlanNode[]
 }
 
@@ -54,10 +58,10 @@ function nodes(plan: PlanNode): PlanNode[] {
 }
 
 /** A database that explains what it is asked, and finds nothing. */
-function explaining(seen: PlanNode[]): Database {
+function explaining(seen: PlanNode[], how = sql`format json`): Database {
   const query = async <Row>(fragment: Parameters<Database['query']>[0]): Promise<Row[]> => {
     if (render(fragment).text.includes('set_config')) return []
-    const [row] = await database.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(sql`explain (format json) ${fragment}`)
+    const [row] = await database.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(sql`explain (${how}) ${fragment}`)
     seen.push(...nodes(row!['QUERY PLAN'][0]!.Plan))
     return []
   }
@@ -74,6 +78,15 @@ async function readThrough(ask: (db: Database) => Promise<unknown>): Promise<str
   expect(seen.length).toBeGreaterThan(0)
   const scans = seen.filter(node => node['Node Type'] === 'Seq Scan').map(node => node['Relation Name'] ?? '')
   return scans.filter(name => LARGE.includes(name))
+}
+
+/** How many operations a search reads. */
+async function operationsRead(ask: (db: Database) => Promise<unknown>): Promise<number> {
+  const seen: PlanNode[] = []
+  await ask(explaining(seen, sql`analyze, format json`))
+  const scans = seen.filter(node => LARGE.includes(node['Relation Name'] ?? ''))
+  expect(scans.length).toBeGreaterThan(0)
+  return scans.reduce((sum, node) => sum + node['Actual Rows']! * node['Actual Loops']!, 0)
 }
 
 const LARGE = ['operation', 'operation_ended', 'operation_ended_rest']
@@ -213,6 +226,32 @@ describe('at a million operations', () => {
       { name: 'SUCCESSFUL', count: 882_000 },
       { name: 'ERROR_PROCESSING', count: 18_000 },
     ])
+  })
+
+  test.each([
+    ['their job is asked', {}, ['jobs.request.name', 'operations.notify']],
+    ['their jobs are asked, of certain jobs', { eq: { 'operations.jobId': jobId(firstJob + 11n) } }, ['jobId']],
+    ['their jobs are asked, by how these stand', { gt: { jobInProgressTotal: 0 } }, ['jobStatus', 'jobFinishedTotal']],
+  ])('a summary where nothing but %s counts the same, and reads one operation of each job', async (_, asked, names) => {
+    for (const table of [ended, operationTable(ORGANIZATION, 'open')]) {
+      const filter = parseFilter(asked, fieldTypesOf(table))
+      const { byJob, ...byRow } = table
+      expect(byJob).toBeDefined()
+      const counted = await summarise(database, table, filter, names)
+      expect(counted).toEqual(await summarise(database, byRow, filter, names))
+      expect(counted.count).toBeGreaterThan(0)
+      expect(await operationsRead(db => summarise(db, table, filter, names))).toBeLessThanOrEqual(JOBS)
+    }
+  })
+
+  test('a summary of operations whose job is of a month that has gone counts none', async () => {
+    const gone = firstJob - 1n
+    await database.query(sql`
+      insert into job (job, organization, name, user_email, request, status, created_at, timeout_ms)
+      values (${gone}::bigint, 1, 'GONE', 'a@b.c', '{}', 'FINISHED', now(), 60000)`)
+    await database.query(sql`insert into job_counter (job, successful) values (${gone}::bigint, 7)`)
+    const { fields } = await summarise(database, ended, parseFilter({}, fieldTypesOf(ended)), ['jobs.request.name'])
+    expect(fields[0]?.list).toEqual([{ name: 'REBOOT', count: 900_000 }])
   })
 
   test('all of it streams in flat memory', async () => {
