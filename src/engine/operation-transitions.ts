@@ -13,7 +13,7 @@ import { enqueueReady } from '../store/claims.ts'
 import { CounterDeltas, writeDeltas } from '../store/counters.ts'
 import type { Transaction } from '../store/database.ts'
 import { answerLateOperations, readEndedOperations } from '../store/ended-operations.ts'
-import { type JobRules, readJobRules } from '../store/jobs.ts'
+import { readJobRules } from '../store/jobs.ts'
 import { armTimers, type Timer } from '../store/operation-timers.ts'
 import {
   endOperations,
@@ -44,14 +44,34 @@ export interface Known {
   readonly memory?: Pick<OperationMemory, 'recall'>
 }
 
-/** Happenings of one operation still to be applied, in order. */
-interface Queue {
+/** An operation of the batch, and how far it has come in a round. */
+interface InBatch {
   readonly key: OperationKey
+  /** its `keyText` */
+  readonly text: string
+  /** what is still to be applied to it, in order */
   waiting: { readonly happening: Happening; readonly index: number }[]
+  /** where it is open */
+  draft: OperationDraft | null
+  /** where it has ended before */
+  late: EndedDraft | null
+  /** whether the draft is of a remembered row, which may be out of date */
+  isRecalled: boolean
+  /** how many of `waiting` were decided */
+  decided: number
+  /** whether what was decided counts: written, or nothing to write */
+  isSettled: boolean
+}
+
+/** What is the same for all operations of a job. */
+interface JobOfBatch {
+  readonly organization: number
+  readonly rules: OperationRules
+  readonly isClosing: boolean
 }
 
 interface Batch {
-  readonly jobs: Promise<ReadonlyMap<bigint, JobRules>>
+  readonly jobs: Promise<ReadonlyMap<bigint, JobOfBatch>>
   readonly now: Date
   readonly answers: Answer[]
   readonly written: OperationRow[]
@@ -71,126 +91,136 @@ export async function applyHappenings(
   now: Date,
   known: Known = {},
 ): Promise<Applied> {
-  const queues = new Map<string, Queue>()
-  happenings.forEach((happening, index) => {
-    const text = keyText(happening.key)
-    let queue = queues.get(text)
-    if (!queue) {
-      queue = { key: happening.key, waiting: [] }
-      queues.set(text, queue)
-    }
-    queue.waiting.push({ happening, index })
-  })
-  const jobs = readJobRules(tx, [...new Set(happenings.map(({ key }) => key.job))])
+  const operations = inBatch(happenings)
+  const jobs = jobsOf(tx, happenings)
   const batch: Batch = { jobs, now, answers: new Array(happenings.length), written: [], ended: [] }
-  for (let round = 0; queues.size > 0; round += 1) {
-    if (round === ROUNDS_MAX) throw new Error(`${queues.size} operations kept moving for ${ROUNDS_MAX} rounds`)
-    await applyRound(tx, queues, batch, round === 0 ? known : null)
+  for (let round = 0; operations.size > 0; round += 1) {
+    if (round === ROUNDS_MAX) throw new Error(`${operations.size} operations kept moving for ${ROUNDS_MAX} rounds`)
+    await applyRound(tx, operations, batch, round === 0 ? known : null)
   }
   return batch
+}
+
+/** The operations that something happened to, by `keyText`. */
+function inBatch(happenings: readonly Happening[]): Map<string, InBatch> {
+  const operations = new Map<string, InBatch>()
+  for (const [index, happening] of happenings.entries()) {
+    const { key } = happening
+    const text = keyText(key)
+    const known = operations.get(text)
+    if (known) known.waiting.push({ happening, index })
+    else {
+      const waiting = [{ happening, index }]
+      const fresh = { draft: null, late: null, isRecalled: false, decided: 0, isSettled: false }
+      operations.set(text, { key, text, waiting, ...fresh })
+    }
+  }
+  return operations
+}
+
+async function jobsOf(tx: Transaction, happenings: readonly Happening[]): Promise<Map<bigint, JobOfBatch>> {
+  const rows = await readJobRules(tx, [...new Set(happenings.map(({ key }) => key.job))])
+  return new Map(
+    [...rows].map(([job, row]) => {
+      const rules = { ...row, retryResults: new Set(row.retryResults) }
+      return [job, { organization: row.organization, rules, isClosing: isCancelling(row.status) }]
+    }),
+  )
 }
 
 /** `known` is null where the operations come again. */
 async function applyRound(
   tx: Transaction,
-  queues: Map<string, Queue>,
+  operations: Map<string, InBatch>,
   batch: Batch,
   known: Known | null,
 ): Promise<void> {
-  const { now, answers } = batch
-  const { jobs, drafts, recalled, ended } = await openDrafts(tx, queues, batch.jobs, known ?? {})
-  const done = new Map<string, number>()
-  const undecided = new Set<string>()
-  for (const [text, queue] of queues) {
-    const draft = drafts.get(text)
-    const late = ended.get(text)
-    let count = 0
-    try {
-      // What follows an end finds the operation among the ended ones, in the next round.
-      for (const { happening, index } of queue.waiting) {
-        if (draft?.end) break
-        answers[index] = draft
-          ? draft.apply(happening, now)
-          : (late?.apply(happening, operationRules(jobs.get(queue.key.job)!), now) ?? 'unknown')
-        count += 1
-      }
-    } catch (error) {
-      if (!recalled.has(text)) throw error
-      drafts.delete(text)
-      undecided.add(text)
-    }
-    // Memory may be out of date: what leaves the row as it is goes past the guard that would tell.
-    if (recalled.has(text) && !draft?.changed) undecided.add(text)
-    done.set(text, count)
-  }
-
-  const refused = await write(tx, drafts, ended, jobs, batch, known === null)
-  for (const [text, count] of done) {
-    if (undecided.has(text) || refused.has(text)) continue
-    const queue = queues.get(text)!
-    queue.waiting = queue.waiting.slice(count)
-    if (queue.waiting.length === 0) queues.delete(text)
+  const jobs = await open(tx, operations, batch.jobs, known ?? {})
+  for (const operation of operations.values()) decide(operation, jobs, batch)
+  await write(tx, [...operations.values()], jobs, batch, known === null)
+  for (const operation of operations.values()) {
+    if (!operation.isSettled) continue
+    operation.waiting = operation.waiting.slice(operation.decided)
+    if (operation.waiting.length === 0) operations.delete(operation.text)
   }
 }
 
-/** What a round begins with. */
-interface Opened {
-  readonly jobs: ReadonlyMap<bigint, JobRules>
-  /** by `keyText`, as all here */
-  readonly drafts: Drafts
-  /** those that come from memory */
-  readonly recalled: ReadonlySet<string>
-  readonly ended: ReadonlyMap<string, EndedDraft>
-}
-
-async function openDrafts(
+/** Finds the operations where they are now. */
+async function open(
   tx: Transaction,
-  queues: ReadonlyMap<string, Queue>,
-  askedJobs: Promise<ReadonlyMap<bigint, JobRules>>,
+  operations: ReadonlyMap<string, InBatch>,
+  askedJobs: Batch['jobs'],
   { read, memory }: Known,
-): Promise<Opened> {
-  const remembered = new Map<string, OperationRow>()
-  for (const text of queues.keys()) {
+): Promise<ReadonlyMap<bigint, JobOfBatch>> {
+  const remembered: OperationRow[] = []
+  const unknown: OperationKey[] = []
+  for (const { text, key } of operations.values()) {
     const row = memory?.recall(text)
-    if (row !== undefined) remembered.set(text, row)
+    if (row) remembered.push(row)
+    else unknown.push(key)
   }
-  const unknown = [...queues].filter(([text]) => !remembered.has(text)).map(([, { key }]) => key)
   const [jobs, rows] = await Promise.all([askedJobs, read ?? readOpenOperations(tx, unknown)])
-  const drafts: Drafts = new Map()
-  const recalled = new Set<string>()
-  for (const [text, row] of remembered) {
+  for (const operation of operations.values()) {
+    operation.draft = null
+    operation.late = null
+  }
+  const openDraft = (row: OperationRow, isRecalled: boolean) => {
     const job = jobs.get(row.job)
     // A job that is gone has taken its operations along.
-    if (job === undefined) continue
-    drafts.set(text, openDraft(row, job))
-    recalled.add(text)
+    if (!job) return
+    const operation = operations.get(keyText(row))!
+    operation.draft = new OperationDraft(row, job.rules, job.isClosing)
+    operation.isRecalled = isRecalled
   }
-  for (const row of rows) drafts.set(keyText(row), openDraft(row, jobs.get(row.job)!))
-  const missing = [...queues].filter(([text]) => !drafts.has(text)).map(([, { key }]) => key)
-  const endedRows = await readEndedOperations(tx, missing)
-  return { jobs, drafts, recalled, ended: new Map(endedRows.map(row => [keyText(row), new EndedDraft(row)])) }
+  for (const row of remembered) openDraft(row, true)
+  for (const row of rows) openDraft(row, false)
+  const missing: OperationKey[] = []
+  for (const { draft, key } of operations.values()) if (!draft) missing.push(key)
+  for (const row of await readEndedOperations(tx, missing)) operations.get(keyText(row))!.late = new EndedDraft(row)
+  return jobs
 }
 
-type Drafts = Map<string, OperationDraft>
+/** Decides what waits for an operation: what follows its end finds it among the ended ones, in the next round. */
+function decide(operation: InBatch, jobs: ReadonlyMap<bigint, JobOfBatch>, { now, answers }: Batch): void {
+  const { draft, late, key, waiting } = operation
+  operation.decided = 0
+  operation.isSettled = true
+  try {
+    for (const { happening, index } of waiting) {
+      if (draft?.end) break
+      answers[index] =
+        draft?.apply(happening, now) ?? late?.apply(happening, jobs.get(key.job)!.rules, now) ?? 'unknown'
+      operation.decided += 1
+    }
+  } catch (error) {
+    if (!draft || !operation.isRecalled) throw error
+    operation.draft = null
+    operation.isSettled = false
+  }
+  // Memory may be out of date: what leaves the row as it is goes past the guard that would tell.
+  if (draft && operation.isRecalled && !draft.changed) operation.isSettled = false
+}
 
-/** Writes what changed; answers the keys whose rows were no longer as read. */
+type Open = InBatch & { readonly draft: OperationDraft }
+type Late = InBatch & { readonly late: EndedDraft }
+
+/** Writes what changed; where a row was no longer as read, its operation is not settled. */
 async function write(
   tx: Transaction,
-  drafts: ReadonlyMap<string, OperationDraft>,
-  late: ReadonlyMap<string, EndedDraft>,
-  jobs: ReadonlyMap<bigint, JobRules>,
+  operations: readonly InBatch[],
+  jobs: ReadonlyMap<bigint, JobOfBatch>,
   { now, written, ended }: Batch,
   again: boolean,
-): Promise<ReadonlySet<string>> {
-  const changed = [...drafts].filter(([, draft]) => draft.changed).sort(inLockOrder)
-  const kept = changed.filter(([, draft]) => !draft.end)
-  const ends = changed.filter(([, draft]) => draft.end)
-  const answeredLate = [...late].filter(([, draft]) => draft.changed).sort(inLockOrder)
-  const refused = new Set([...changed, ...answeredLate].map(([text]) => text))
+): Promise<void> {
+  const changed = operations.filter((each): each is Open => each.draft?.changed === true).sort(inLockOrder)
+  const late = operations.filter((each): each is Late => each.late?.changed === true).sort(inLockOrder)
+  for (const each of [...changed, ...late]) each.isSettled = false
+  const kept = changed.filter(({ draft }) => !draft.end)
+  const ends = changed.filter(({ draft }) => draft.end)
   const deltas = new CounterDeltas()
 
-  const changes = kept.map(([, { before, row }]) => ({ before, after: row }))
-  const closing = ends.map(([, { before, row, end }]) => ({
+  const changes = kept.map(({ draft: { before, row } }) => ({ before, after: row }))
+  const closing = ends.map(({ draft: { before, row, end } }) => ({
     before,
     after: row,
     organization: jobs.get(row.job)!.organization,
@@ -198,9 +228,9 @@ async function write(
     counter: end!.counter,
     endedAt: now,
   }))
-  const answering = answeredLate.map(([, { before, row }]) => ({ before, ...lateOf(row) }))
+  const answering = late.map(({ late: { before, row } }) => ({ before, ...lateOf(row) }))
   // One statement planned by key meets its rows in this order; a second one, or what was refused and comes again, begins anew.
-  const locked = again || (kept.length > 0 && ends.length > 0) ? changed.map(([, { row }]) => row) : []
+  const locked = again || (kept.length > 0 && ends.length > 0) ? changed.map(({ key }) => key) : []
   const [, keptPlaces, endedPlaces, latePlaces] = await Promise.all([
     lockOperations(tx, locked),
     updateOperations(tx, changes),
@@ -209,29 +239,30 @@ async function write(
   ])
   const live: OperationDraft[] = []
   for (const place of keptPlaces) {
-    const [text, draft] = kept[place]!
-    const { before, row } = draft
-    refused.delete(text)
+    const operation = kept[place]!
+    const { before, row } = operation.draft
+    operation.isSettled = true
     deltas.move(row.job, openCounter(before.status), openCounter(row.status))
-    live.push(draft)
+    live.push(operation.draft)
     written.push(row)
   }
   for (const place of endedPlaces) {
-    const [text, { before, row, end }] = ends[place]!
-    refused.delete(text)
+    const operation = ends[place]!
+    const { before, row, end } = operation.draft
+    operation.isSettled = true
     deltas.move(row.job, openCounter(before.status), end!.counter)
-    ended.push(text)
+    ended.push(operation.text)
   }
   for (const place of latePlaces) {
-    const [text, { before, row }] = answeredLate[place]!
-    refused.delete(text)
+    const operation = late[place]!
+    const { before, row } = operation.late
+    operation.isSettled = true
     deltas.move(row.job, before.counter, row.counter)
   }
   const detailed = live.filter(draft => draft.detailChanged).map(draft => draft.row)
   tx.behind(writeDetails(tx, detailed))
   carryOut(tx, live, now)
   tx.behind(writeDeltas(tx, deltas))
-  return refused
 }
 
 function carryOut(tx: Transaction, drafts: readonly OperationDraft[], now: Date): void {
@@ -257,19 +288,9 @@ const lateOf = ({ status, result, counter, steps, messages, description }: Ended
   description,
 })
 
-type Keyed = readonly [string, { readonly row: OperationKey }]
-
 /** The order in which everybody locks operations: two batches in different orders would wait for each other. */
-function inLockOrder([, { row: a }]: Keyed, [, { row: b }]: Keyed): number {
+function inLockOrder({ key: a }: InBatch, { key: b }: InBatch): number {
   if (a.job !== b.job) return a.job < b.job ? -1 : 1
   if (a.partition !== b.partition) return a.partition - b.partition
   return a.entity < b.entity ? -1 : 1
-}
-
-function openDraft(row: OperationRow, job: JobRules): OperationDraft {
-  return new OperationDraft(row, operationRules(job), isCancelling(job.status))
-}
-
-function operationRules(job: JobRules): OperationRules {
-  return { ...job, retryResults: new Set(job.retryResults) }
 }

@@ -7,8 +7,8 @@
 interface BinaryElement {
   readonly oid: number
   readonly bytesOf: (element: unknown) => number | undefined
-  /** only what `bytesOf` has taken */
-  readonly write: (into: Buffer, element: never, at: number) => void
+  /** only what `bytesOf` has taken; `view` is of the same bytes */
+  readonly write: (into: Buffer, element: never, at: number, view: DataView) => void
 }
 
 /** PostgreSQL counts instants from the year 2000, in microseconds. */
@@ -29,7 +29,7 @@ const text = (oid: number, mark: readonly number[]): BinaryElement => ({
   oid,
   bytesOf: element => (typeof element === 'string' ? mark.length + Buffer.byteLength(element) : undefined),
   write(into, element: string, at) {
-    for (const [i, byte] of mark.entries()) into[at + i] = byte
+    into.set(mark, at)
     into.write(element, at + mark.length)
   },
 })
@@ -42,7 +42,8 @@ const binaryElements: ReadonlyMap<string, BinaryElement> = new Map<string, Binar
     {
       oid: 20,
       bytesOf: element => (typeof element === 'bigint' && BigInt.asIntN(64, element) === element ? 8 : undefined),
-      write: (into, element: bigint, at) => into.writeBigInt64BE(element, at),
+      // A Buffer takes a bigint apart into others first.
+      write: (_, element: bigint, at, view) => view.setBigInt64(at, element),
     },
   ],
   [
@@ -80,6 +81,7 @@ function binaryArray(elements: readonly unknown[], { oid, bytesOf, write }: Bina
     total += 4
   }
   const into = Buffer.allocUnsafe(total)
+  const view = new DataView(into.buffer, into.byteOffset, total)
   into.writeInt32BE(1, 0)
   into.writeInt32BE(nulls, 4)
   into.writeInt32BE(oid, 8)
@@ -89,7 +91,7 @@ function binaryArray(elements: readonly unknown[], { oid, bytesOf, write }: Bina
   for (let i = 0; i < elements.length; i += 1) {
     at = into.writeInt32BE(sizes[i]!, at)
     if (sizes[i] === -1) continue
-    write(into, elements[i] as never, at)
+    write(into, elements[i] as never, at, view)
     at += sizes[i]!
   }
   return into
