@@ -45,17 +45,28 @@ export async function startService(): Promise<BenchService> {
   }
 }
 
-/** Seconds of processor time that a process has taken. */
+/** Seconds of processor time that a process has taken. Fails where there is no such process. */
 export function processorSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
+/** The same of a child that may have ended since it was listed: it is then among those that its parent counts. */
+function secondsOfChild(pid: number): number {
+  try {
+    return processorSeconds(pid)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || (error as NodeJS.ErrnoException).code === 'ESRCH')
+      return 0
+    throw error
+  }
+}
+
 /** The same of a database server: its processes now, and those that have ended. */
 export function databaseSeconds(postmaster: number): number {
   const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ')
+  const taken = children.filter(pid => pid !== '').map(pid => secondsOfChild(Number(pid)))
   const ended = readFileSync(`/proc/${postmaster}/stat`, 'utf8').split(') ')[1]!.split(' ')
-  const taken = children.filter(pid => pid !== '').map(pid => processorSeconds(Number(pid)))
   return processorSeconds(postmaster) + (Number(ended[13]) + Number(ended[14])) / 100 + taken.reduce((a, b) => a + b, 0)
 }
 

@@ -56,7 +56,7 @@ export function claimLimits(): ClaimLimits {
         if (of.length === 0 && before === undefined) continue
         const sent = count - of.length
         const tried = Math.min(TRIED_MAX, 2 * (before?.most ?? LEAST / 2))
-        const most = of.length === 0 ? before!.most * 2 : sent === 0 ? tried : Math.max(LEAST, 2 * sent)
+        const most = of.length === 0 ? before!.most * 2 : sent === 0 ? tried : Math.max(LEAST, Math.ceil(1.25 * sent))
         limits.delete(job)
         limits.set(job, { most, waitsFor: sent === 0 ? of[0] : undefined, notedAt: now })
       }
