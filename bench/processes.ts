@@ -65,9 +65,16 @@ function secondsOfChild(pid: number): number {
 /** The same of a database server: its processes now, and those that have ended. */
 export function databaseSeconds(postmaster: number): number {
   const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ')
+  const before = secondsOfEnded(postmaster)
   const taken = children.filter(pid => pid !== '').map(pid => secondsOfChild(Number(pid)))
-  const ended = readFileSync(`/proc/${postmaster}/stat`, 'utf8').split(') ')[1]!.split(' ')
-  return processorSeconds(postmaster) + (Number(ended[13]) + Number(ended[14])) / 100 + taken.reduce((a, b) => a + b, 0)
+  // A child that ended meanwhile may have been counted on both sides, or on neither.
+  if (secondsOfEnded(postmaster) !== before) return databaseSeconds(postmaster)
+  return processorSeconds(postmaster) + before + taken.reduce((a, b) => a + b, 0)
+}
+
+function secondsOfEnded(parent: number): number {
+  const fields = readFileSync(`/proc/${parent}/stat`, 'utf8').split(') ')[1]!.split(' ')
+  return (Number(fields[13]) + Number(fields[14])) / 100
 }
 
 const GLANCE_MS = 100

@@ -19,6 +19,8 @@ export interface ClaimLimits {
   holdsAny(): boolean
 }
 
+/** Where some found no room, so much more than were sent is claimed next: what finds none again is claimed and put back in vain. */
+const MORE_THAN_SENT = 1.25
 /** However little room there was, so much is tried: the next ones of the job may go another way. */
 const LEAST = 16
 /**
@@ -56,7 +58,8 @@ export function claimLimits(): ClaimLimits {
         if (of.length === 0 && before === undefined) continue
         const sent = count - of.length
         const tried = Math.min(TRIED_MAX, 2 * (before?.most ?? LEAST / 2))
-        const most = of.length === 0 ? before!.most * 2 : sent === 0 ? tried : Math.max(LEAST, Math.ceil(1.25 * sent))
+        const most =
+          of.length === 0 ? before!.most * 2 : sent === 0 ? tried : Math.max(LEAST, Math.ceil(MORE_THAN_SENT * sent))
         limits.delete(job)
         limits.set(job, { most, waitsFor: sent === 0 ? of[0] : undefined, notedAt: now })
       }

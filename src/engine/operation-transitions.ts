@@ -39,7 +39,7 @@ export interface Applied {
 
 /** What the caller knows of the operations before they are read. */
 export interface Known {
-  /** rows that this transaction has read, of every operation that something happened to */
+  /** rows that this transaction has read, of every operation that something happened to and of no other */
   readonly read?: readonly OperationRow[]
   readonly memory?: Pick<OperationMemory, 'recall'>
 }

@@ -64,11 +64,15 @@ async function underLock(database: Database, change: (tx: Transaction) => Promis
 
 const openJobs = statement<{ open: boolean }, [bigint, bigint]>(
   'months_open_jobs',
-  `select exists (select from job where job >= $1 and job < $2
-      and status in ('IN_PROGRESS', 'PAUSED', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE')) as open`,
+  `select exists (select from job j where j.job >= $1 and j.job < $2
+      and (j.status in ('IN_PROGRESS', 'PAUSED', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE')
+           or (j.status in ('IDLE', 'SCHEDULED') and exists (select from operation_ended o where o.job = j.job)))) as open`,
 )
 
-/** Whether a job of the month runs: what has ended of it is still counted. */
+/**
+ * Whether a job of the month runs, or is to run and has operations that ended before, as those of a removed entity do: what has ended of it is
+ * still counted.
+ */
 export async function hasRunningJobs(db: Queryable, { from, to }: Month): Promise<boolean> {
   return (await db.run(openJobs, [from, to]))[0]!.open
 }

@@ -144,11 +144,11 @@ export function operationFields(kind: OperationKind, organization: number): read
       'operations.name operation.name operationName jobs.request.name jobOperationName job.name',
       sql`j.name`,
     ),
-    ofJob(
+    field(
       'any',
       'operations.parameters operationParameters operation.parameters',
       sql`coalesce(${detail}.parameters, j.request -> 'parameters')`,
-      { ...own, ofJob: false },
+      { needs: isOpen ? ['job', 'detail'] : ['job'] },
     ),
     ofJob('number', 'operations.attempts.total operationAttemptMax', sql`(j.retries + 1)`),
     field('number', 'operations.attempts.current operationAttemptCurrent', sql`o.attempt`),

@@ -52,7 +52,9 @@ export interface SearchTable<Key> {
 
 /** One row for each job that has any: how often it counts. */
 export interface RowsByJob {
-  /** how many jobs would have to be gone through, at most `limit` */
+  /** whether a filter holds for certain jobs alone */
+  isOfSome(filter: Filter): boolean
+  /** how many jobs would have to be gone through otherwise, at most `limit` */
   jobs(limit: number): SqlFragment
   /** as that of the table, with `o.times` beside `o.job` */
   from(needs: ReadonlySet<string>): SqlFragment
@@ -175,13 +177,10 @@ export function operationTable(
   const fields = [...own, ...jobFieldsOfOperations(new Set(own.flatMap(each => each.names)))]
   const find = finder(fields, jobParameterOfOperations)
   const base = kind === 'open' ? sql`operation` : sql`operation_ended`
+  const jobs = jobsWith(kind, organization)
   // The jobs that have open operations are few; as an array they let the rows be read in the order of the key.
   const mine =
-    kind === 'open'
-      ? sql`o.job = any(array(select mine.job from job mine where mine.organization = ${organization}::int
-                                 and mine.status in ('IDLE', 'SCHEDULED', 'IN_PROGRESS', 'PAUSED', 'CANCELLING_BY_USER',
-                                                     'CANCELLING_BY_ENGINE')))`
-      : sql`o.organization = ${organization}::int`
+    kind === 'open' ? sql`o.job = any(array(select j.job from ${jobs}))` : sql`o.organization = ${organization}::int`
   const ofType = resourceType
     ? sql`exists (select 1 from entity typed where typed.partition = o.partition and typed.entity = o.entity
                      and typed.resource_type = ${resourceType}::text)`
@@ -194,20 +193,27 @@ export function operationTable(
     orders: kind === 'open' ? [BY_KEY] : [BY_KEY, BY_END],
     orderFor: filter => (kind === 'open' || asksForJobs(filter, find) ? BY_KEY : BY_END),
     among: keysIn,
-    ...(resourceType === undefined && { byJob: operationsByJob(base, organization, kind) }),
+    ...(resourceType === undefined && {
+      byJob: {
+        isOfSome: filter => asksForJobs(filter, find),
+        jobs: limit => sql`select count(*)::int as count from (select from ${jobs} limit ${limit}::int) looked_at`,
+        from: needs => sql`${operationsByJob(base, jobs, kind)} o ${joinsInOrder(operationJoins, needs)}`,
+      },
+    }),
   }
 }
 
+/** The jobs of an organization that can have such operations, as `job j where …`. */
+function jobsWith(kind: OperationKind, organization: number): SqlFragment {
+  const open = sql`and j.status in ('IDLE', 'SCHEDULED', 'IN_PROGRESS', 'PAUSED', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE')`
+  return sql`job j where j.organization = ${organization}::int ${kind === 'open' ? open : sql.empty}`
+}
+
 /** Of jobs whose month is going, the operations are gone already, and the counters are not: they count for nothing. */
-function operationsByJob(base: SqlFragment, organization: number, kind: OperationKind): RowsByJob {
-  const mine = sql`job j where j.organization = ${organization}::int`
-  return {
-    jobs: limit => sql`select count(*)::int as count from (select from ${mine} limit ${limit}::int) looked_at`,
-    from: needs => sql`(
-      select j.job, (${OPERATIONS_COUNTED[kind]}) as times from job j cross join ${exactCounters}
-       where j.organization = ${organization}::int and exists (select from ${base} o where o.job = j.job)) o
-      ${joinsInOrder(operationJoins, needs)}`,
-  }
+function operationsByJob(base: SqlFragment, jobs: SqlFragment, kind: OperationKind): SqlFragment {
+  return sql`(
+    select j.job, (${OPERATIONS_COUNTED[kind]}) as times from (select j.job from ${jobs}) j cross join ${exactCounters}
+     where exists (select from ${base} o where o.job = j.job))`
 }
 
 /** Whether a filter holds for operations of certain jobs alone, or for certain operations. */

@@ -9,7 +9,7 @@ import { type Database, type Queryable, sqlState } from './database.ts'
 import { filterSql, textOf } from './filter-sql.ts'
 import type { SearchField } from './search-field.ts'
 import { cursorOf, orderOf, seekSql } from './search-order.ts'
-import type { SearchTable } from './search-table.ts'
+import type { RowsByJob, SearchTable } from './search-table.ts'
 import { type SqlFragment, sql } from './statement.ts'
 
 /** How long the statements of one search may take together; clients give up after five seconds. */
@@ -20,8 +20,8 @@ const STREAM_TIME_MAX_MS = 60_000
 const SEARCH_COUNT_MAX = 100_000
 /** Values that a summary lists for one field, most frequent first. */
 const SUMMARY_VALUES_MAX = 1_000
-/** Jobs by which operations are counted; of more, the operations are gone through. */
-const SUMMARY_JOBS_MAX = 10_000
+/** Jobs by which operations are counted, which takes a small part of the time of a search; of more, the operations are gone through. */
+export const SUMMARY_JOBS_MAX = 50_000
 
 /** A page of what was found. `cursor` leads on where there is more. */
 export interface FoundPage<Row> {
@@ -165,7 +165,7 @@ export function summarise(
     const condition = conditionOf(filter, plan)
     const names = fields.map((_, index) => sql.identifier(`v${index}`, [`v${index}`]))
     const values = fields.map((field, index) => sql`${textOfField(plan.column(field))} as ${names[index]!}`)
-    const { times, rows: matching } = await rowsToCount(table, plan, condition, ask)
+    const { times, rows: matching } = await rowsToCount(table, filter, plan, condition, ask)
     const rows = await ask<{ set: number; name: string | null; count: number; total: number }>(sql`
       select set, name, count, total from (
         select set, name, count, (sum(count) over (partition by set))::int as total,
@@ -188,20 +188,23 @@ export function summarise(
 }
 
 /**
- * What is counted, and how often each row of it counts. Operations of which nothing but their jobs is asked are counted by the jobs, unless
- * these are so many that it would be no less work.
+ * What is counted, and how often each row of it counts: operations of which nothing but their jobs is asked by these, unless they are too
+ * many.
  */
 async function rowsToCount(
   table: SearchTable<never>,
+  filter: Filter,
   plan: Plan,
   condition: SqlFragment,
   ask: Ask,
 ): Promise<{ readonly times: SqlFragment; readonly rows: SqlFragment }> {
   const { byJob } = table
-  if (byJob && plan.isOfJobs()) {
-    const [row] = await ask<{ count: number }>(byJob.jobs(SUMMARY_JOBS_MAX + 1))
-    if ((row?.count ?? 0) <= SUMMARY_JOBS_MAX)
-      return { times: sql`o.times`, rows: sql`${byJob.from(plan.needs)} where ${condition}` }
+  const areFew = async (rows: RowsByJob) => {
+    const [row] = await ask<{ count: number }>(rows.jobs(SUMMARY_JOBS_MAX + 1))
+    return (row?.count ?? 0) <= SUMMARY_JOBS_MAX
+  }
+  if (byJob && plan.isOfJobs() && (byJob.isOfSome(filter) || (await areFew(byJob)))) {
+    return { times: sql`o.times`, rows: sql`${byJob.from(plan.needs)} where ${condition}` }
   }
   return { times: sql`1`, rows: sql`${plan.from()} where ${table.scope} and ${condition}` }
 }

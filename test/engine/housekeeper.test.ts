@@ -77,21 +77,38 @@ test('with a month go its jobs, their counters and what was told of them', async
   await close()
 })
 
-test('a month in which a job still runs stays whole until that has ended, and holds up no other month', async () => {
+test.each([
+  ['still runs', 'PAUSED'],
+  ['is yet to run, of which operations have ended with their entities,', 'SCHEDULED'],
+] as const)(
+  'a month in which a job %s stays whole until that has ended, and holds up no other month',
+  async (_, status) => {
+    const { database, close } = await createTestDatabase()
+    await readyMonths(database, at('2026-01-15T00:00:00Z'))
+    await jobAt(database, at('2026-01-15T00:00:00Z'), 'FINISHED')
+    await jobAt(database, at('2026-02-14T00:00:00Z'), 'FINISHED')
+    await jobAt(database, at('2026-02-15T00:00:00Z'), status)
+    await jobAt(database, at('2026-03-15T00:00:00Z'), 'FINISHED')
+    const turn = createHousekeeping(database, keeping(1, 1_000))
+    await turn(at('2026-05-01T00:00:00Z'))
+    expect(await partitionedMonths(database)).toEqual(['2026_02', '2026_05', '2026_06', '2026_07'])
+    expect(await left(database)).toEqual({ jobs: 2, counters: 2, deliveries: 2, operations: 2 })
+    await database.query(sql`update job set status = 'CANCELLED' where status = ${status}::job_status`)
+    await turn(at('2026-05-01T00:01:00Z'))
+    expect(await partitionedMonths(database)).toEqual(['2026_05', '2026_06', '2026_07'])
+    expect(await left(database)).toEqual({ jobs: 0, counters: 0, deliveries: 0, operations: 0 })
+    await close()
+  },
+)
+
+test('a month in which a job is yet to run, and nothing of it has ended, goes', async () => {
   const { database, close } = await createTestDatabase()
   await readyMonths(database, at('2026-01-15T00:00:00Z'))
-  await jobAt(database, at('2026-01-15T00:00:00Z'), 'FINISHED')
-  await jobAt(database, at('2026-02-14T00:00:00Z'), 'FINISHED')
-  await jobAt(database, at('2026-02-15T00:00:00Z'), 'PAUSED')
-  await jobAt(database, at('2026-03-15T00:00:00Z'), 'FINISHED')
-  const turn = createHousekeeping(database, keeping(1, 1_000))
-  await turn(at('2026-05-01T00:00:00Z'))
-  expect(await partitionedMonths(database)).toEqual(['2026_02', '2026_05', '2026_06', '2026_07'])
-  expect(await left(database)).toEqual({ jobs: 2, counters: 2, deliveries: 2, operations: 2 })
-  await database.query(sql`update job set status = 'CANCELLED' where status = 'PAUSED'`)
-  await turn(at('2026-05-01T00:01:00Z'))
-  expect(await partitionedMonths(database)).toEqual(['2026_05', '2026_06', '2026_07'])
-  expect(await left(database)).toEqual({ jobs: 0, counters: 0, deliveries: 0, operations: 0 })
+  await jobAt(database, at('2026-01-15T00:00:00Z'), 'SCHEDULED')
+  await database.query(sql`delete from operation_ended`)
+  await createHousekeeping(database, keeping(1))(at('2026-05-01T00:00:00Z'))
+  expect(await partitionedMonths(database)).not.toContain('2026_01')
+  expect(await left(database)).toMatchObject({ jobs: 1 })
   await close()
 })
 

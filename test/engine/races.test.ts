@@ -140,3 +140,16 @@ test('a job whose target cannot be resolved does not stop those behind it', asyn
   await expect(resolving).rejects.toThrow('this one cannot be resolved')
   expect((await summaryOfJob(bench, fine.job)).total).toBe(1)
 })
+
+test('what could not have happened to an operation as it is remembered is decided by its row', async () => {
+  bench.device = silent
+  const { job, device, key } = await jobOnNew()
+  const [row] = await readOpenOperations(database, [key])
+  const memory = { recall: () => ({ ...row!, status: 'PENDING' as const, startedAt: null }) }
+  const { answers } = await database.transaction(tx =>
+    applyHappenings(tx, [{ key, seen: 'deviceFailed' }], bench.clock.now(), { memory }),
+  )
+  expect(answers).toEqual(['taken'])
+  await bench.settle()
+  expect(await operationOf(bench, job, device)).toMatchObject({ status: 'FINISHED', result: 'ERROR_PROCESSING' })
+})

@@ -35,6 +35,8 @@ const OVER_ALL_PARTITIONS = new Set([
   'former_entities_forget',
   'job_insight_failures',
   'job_insight_steps',
+  // once, before a month is let go
+  'months_open_jobs',
   'operation_cancels_any_open',
   // what a device carries is anywhere; runs once per batch of devices that come or go
   'operation_devices_live',

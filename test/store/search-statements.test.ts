@@ -14,7 +14,8 @@ const { organization } = workbench.caller
 const tables: readonly [string, SearchTable<object>][] = [
   ['jobs', jobTable(organization)],
   ['tasks', taskTable(organization)],
-  ['open operations', operationTable(organization, 'open', 'entity.device')],
+  ['open operations', operationTable(organization, 'open')],
+  ['open operations of a type', operationTable(organization, 'open', 'entity.device')],
   ['ended operations', operationTable(organization, 'ended')],
 ]
 

@@ -4,7 +4,7 @@ import { jobId, operationId } from '../../src/domain/identity.ts'
 import type { SearchRequest } from '../../src/domain/search.ts'
 import { parseSearch } from '../../src/domain/search.ts'
 import type { Database } from '../../src/store/database.ts'
-import { findPage, SEARCH_TIME_MAX_MS, streamFields, summarise } from '../../src/store/search.ts'
+import { findPage, SEARCH_TIME_MAX_MS, SUMMARY_JOBS_MAX, streamFields, summarise } from '../../src/store/search.ts'
 import { fieldTypesOf, jobTable, operationTable, type SearchTable } from '../../src/store/search-table.ts'
 import { render, sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
@@ -252,6 +252,28 @@ describe('at a million operations', () => {
     await database.query(sql`insert into job_counter (job, successful) values (${gone}::bigint, 7)`)
     const { fields } = await summarise(database, ended, parseFilter({}, fieldTypesOf(ended)), ['jobs.request.name'])
     expect(fields[0]?.list).toEqual([{ name: 'REBOOT', count: 900_000 }])
+  })
+
+  test('a summary by their jobs goes through the operations where the jobs are too many, but not for certain jobs', async () => {
+    const [made] = await database.query<{ organization: number }>(
+      sql`insert into organization (name, created_at) values ('many', now()) returning organization`,
+    )
+    const many = made!.organization
+    await database.query(sql`
+      insert into job (job, organization, name, user_email, request, status, created_at, timeout_ms)
+      select 5_000_000 + n, ${many}::int, 'MANY', 'a@b.c', '{}', 'FINISHED', now(), 60000
+        from generate_series(0, ${SUMMARY_JOBS_MAX}::int) n`)
+    const first = 5_000_000n
+    await database.query(sql`
+      insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, ended_at)
+      values (${first}::bigint, 1, 1, ${many}::int, 'FINISHED', 'SUCCESSFUL', 'successful', 1, now())`)
+    // What the counters do not say tells how it was counted.
+    const table = operationTable(many, 'ended')
+    const counted = async (asked: unknown) =>
+      (await summarise(database, table, parseFilter(asked, fieldTypesOf(table)), ['jobs.request.name'])).count
+    expect(await counted({})).toBe(1)
+    expect(await counted({ eq: { jobId: jobId(first) } })).toBe(0)
+    expect(await counted({ eq: { 'jobs.request.name': 'MANY' } })).toBe(1)
   })
 
   test('all of it streams in flat memory', async () => {
