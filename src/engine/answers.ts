@@ -9,6 +9,7 @@ import { carriedAmong } from '../store/operation-devices.ts'
 import type { Clock } from './clock.ts'
 import type { DeviceMessage } from './connector.ts'
 import { gathered } from './device-batch.ts'
+import type { Answer } from './operation-draft.ts'
 import { isMalformed, type OperationGatherer } from './operation-gatherer.ts'
 import { wordOf } from './request-sender.ts'
 
@@ -59,13 +60,14 @@ export function createAnswers(database: Database, gatherer: OperationGatherer, f
             devicePartition: message.partition,
             device: message.entity,
           })))
-      const answer = belongs ? await gatherer.submit({ key, word: wordOf(message) }).catch(refuse) : 'unknown'
-      if (answer !== 'taken') await file({ message, reason: answer === 'stray' ? 'stray' : 'unknown operation' })
-
-      async function refuse(error: unknown): Promise<never> {
+      let answer: Answer = 'unknown'
+      try {
+        if (belongs) answer = await gatherer.submit({ key, word: wordOf(message) })
+      } catch (error) {
         if (isMalformed(error)) await file({ message, reason: 'cannot be stored' })
         throw error
       }
+      if (answer !== 'taken') await file({ message, reason: answer === 'stray' ? 'stray' : 'unknown operation' })
       return answer === 'unknown' ? 'unknown' : 'taken'
     },
   }

@@ -20,12 +20,12 @@ import type { KeptMessage, OperationRow, PastAttempt } from '../store/operations
 
 /** What a device said of an operation. */
 export interface Word {
-  readonly resultCode?: string
-  readonly description?: string
+  readonly resultCode?: string | undefined
+  readonly description?: string | undefined
   readonly steps: readonly ReportedStep[]
   /** the message's own time, epoch ms */
-  readonly timestamp?: number
-  readonly raw?: string
+  readonly timestamp?: number | undefined
+  readonly raw?: string | undefined
 }
 
 /** Something that happened to one operation. */

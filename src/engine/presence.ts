@@ -104,15 +104,14 @@ export function createPresence(parts: {
     return looks.map(() => undefined)
   })
 
-  const seen = onceInAWhile()
-  const heard = onceInAWhile()
-
   const sign = (
     kind: PresenceSign['sign'],
     { partition, entity }: DeviceNumbers,
     connection: string | null,
     more: Partial<Pick<Sign, 'node' | 'overBroker' | 'stayed'>> = {},
   ) => record({ partition, entity, sign: kind, connection, node, at: clock.now(), ...more })
+  const seen = onceInAWhile(clock, device => sign('seen', device, null))
+  const heard = onceInAWhile(clock, device => sign('seen', device, null, { overBroker: true }))
 
   return {
     connected(device, connection) {
@@ -124,8 +123,8 @@ export function createPresence(parts: {
       return sign('disconnected', device, connection)
     },
     called: device => sign('connected', device, BROKER_CONNECTION, { node: null }),
-    heard: device => heard(device.entity, clock.now(), () => sign('seen', device, null, { overBroker: true })),
-    seen: device => seen(device.entity, clock.now(), () => sign('seen', device, null)),
+    heard,
+    seen,
     lookAgain: (devices, awayAt) => lookAgain({ devices, awayAt }),
     connectedHere: () => held.size,
     async recordAgain() {
@@ -141,8 +140,10 @@ interface Sign extends PresenceSign {
   readonly stayed?: boolean
 }
 
+const NOTHING_TO_DO = Promise.resolve()
+
 /** Does something for a device if that was not done for a while; what fails counts as not done. */
-function onceInAWhile() {
+function onceInAWhile(clock: Pick<Clock, 'now'>, act: (device: DeviceNumbers) => Promise<void>) {
   const doneAt = new Map<bigint, number>()
 
   /** Whether it is time again; if so, it counts as done now. */
@@ -159,10 +160,10 @@ function onceInAWhile() {
     return true
   }
 
-  return async (entity: bigint, now: Date, act: () => Promise<void>): Promise<void> => {
-    if (!isTime(entity, now.getTime())) return
-    await act().catch((error: unknown) => {
-      doneAt.delete(entity)
+  return (device: DeviceNumbers): Promise<void> => {
+    if (!isTime(device.entity, clock.now().getTime())) return NOTHING_TO_DO
+    return act(device).catch((error: unknown) => {
+      doneAt.delete(device.entity)
       throw error
     })
   }

@@ -61,13 +61,8 @@ const GIVE_BACK_MS = 1_000
 
 /** The word in a device's message. */
 export function wordOf(message: DeviceMessage): Word {
-  return {
-    steps: message.steps,
-    ...(message.resultCode !== undefined && { resultCode: message.resultCode }),
-    ...(message.resultDescription !== undefined && { description: message.resultDescription }),
-    ...(message.timestamp !== undefined && { timestamp: message.timestamp }),
-    ...(message.raw !== undefined && { raw: message.raw }),
-  }
+  const { steps, resultCode, resultDescription, timestamp, raw } = message
+  return { steps, resultCode, description: resultDescription, timestamp, raw }
 }
 
 export function createRequestSender(parts: RequestSenderParts): RequestSender {

@@ -207,8 +207,8 @@ export async function createWorkbench(
       // Reports are gathered for a few milliseconds of real time, and then written.
       const reporting = looked || sent.length > before || database.underWay() > 0
       if (reporting) {
-        do await sleep(6)
-        while (database.underWay() > 0)
+        // What one gathering has written may lead to the next, before which there is nothing to see for those milliseconds.
+        for (let quiet = 0; quiet < 2; quiet = database.underWay() > 0 ? 0 : quiet + 1) await sleep(5)
       }
       if (!ran && !reporting) break
     }
