@@ -4,6 +4,7 @@
  */
 import { parseJobId } from '../domain/identity.ts'
 import { JOB_STATUSES } from '../domain/job.ts'
+import { OPERATIONS_COUNTED } from './counters.ts'
 import { parameterFieldOf, requestFields } from './request-fields.ts'
 import { elements, type FieldTraits, field, ids, type SearchField, words } from './search-field.ts'
 import { type SqlFragment, sql } from './statement.ts'
@@ -13,7 +14,7 @@ const counted: FieldTraits = { needs: ['counters'] }
 /** A counter, or a sum of them. */
 const counter = (names: string, value: SqlFragment): SearchField => field('number', names, value, counted)
 
-const open = sql`(counters.scheduled + counters.pending_execution + counters.waiting_for_connection + counters.started)`
+const open = sql`(${OPERATIONS_COUNTED.open})`
 const cancelled = sql`(counters.by_user + counters.by_engine + counters.by_timeout + counters.by_external_timeout
   + counters.by_external + counters.by_already_in_progress)`
 const finished = sql`(counters.successful + counters.error + ${cancelled})`
@@ -46,7 +47,7 @@ const FIELDS: readonly SearchField[] = [
   field('text', 'jobs.report.summary.status jobStatus jobState job.status', sql`j.status::text`, {
     ...words(JOB_STATUSES, found => sql`j.status = any(${found}::job_status[])`),
   }),
-  counter('jobs.report.summary.total jobTotal jobEntityTotal', sql`(${open} + ${finished} + ${late})`),
+  counter('jobs.report.summary.total jobTotal jobEntityTotal', sql`(${open} + ${OPERATIONS_COUNTED.ended})`),
   counter('jobs.report.summary.inProgress.total jobInProgressTotal', open),
   counter('jobs.report.summary.inProgress.scheduled jobInProgressScheduled', sql`counters.scheduled`),
   counter(

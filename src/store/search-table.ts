@@ -50,10 +50,10 @@ export interface SearchTable<Key> {
   readonly byJob?: RowsByJob
 }
 
-/** One row for each job that has any: how often it counts. */
+/** The rows of a table of operations gathered by job: one for each job that has any, with how many of them it stands for. */
 export interface RowsByJob {
   /** whether a filter holds for certain jobs alone */
-  isOfSome(filter: Filter): boolean
+  namesJobs(filter: Filter): boolean
   /** how many jobs would have to be gone through otherwise, at most `limit` */
   jobs(limit: number): SqlFragment
   /** as that of the table, with `o.times` beside `o.job` */
@@ -195,7 +195,7 @@ export function operationTable(
     among: keysIn,
     ...(resourceType === undefined && {
       byJob: {
-        isOfSome: filter => asksForJobs(filter, find),
+        namesJobs: filter => asksForJobs(filter, find),
         jobs: limit => sql`select count(*)::int as count from (select from ${jobs} limit ${limit}::int) looked_at`,
         from: needs => sql`${operationsByJob(base, jobs, kind)} o ${joinsInOrder(operationJoins, needs)}`,
       },

@@ -65,9 +65,13 @@ function planOf(table: SearchTable<never>): Plan {
   }
 }
 
-function conditionOf(filter: Filter, plan: Plan): SqlFragment {
+function matchingOf(filter: Filter, plan: Plan): SqlFragment {
   for (const name of filterFields(filter)) plan.column(name)
   return filterSql(filter, plan.column)
+}
+
+function conditionOf(table: SearchTable<never>, filter: Filter, plan: Plan): SqlFragment {
+  return sql`${table.scope} and ${matchingOf(filter, plan)}`
 }
 
 type Ask = <Row>(fragment: SqlFragment) => Promise<Row[]>
@@ -128,7 +132,7 @@ export function findPage<Key, Row>(
   const { number, size, cursor } = search.page
   return bounded(database, search.filter, async (ask, tx) => {
     const plan = planOf(table)
-    const condition = sql`${table.scope} and ${conditionOf(search.filter, plan)}`
+    const condition = conditionOf(table, search.filter, plan)
     const order = orderOf(table, search, plan.column)
     const seek = cursor === undefined ? sql`true` : seekSql(cursor, order)
     const key = order.columns.map(({ name, value }) => sql`${value} as ${sql.identifier(name, [name])}`)
@@ -146,7 +150,7 @@ export function findPage<Key, Row>(
 
 async function count(table: SearchTable<never>, filter: Filter, ask: Ask): Promise<number> {
   const plan = planOf(table)
-  const condition = sql`${table.scope} and ${conditionOf(filter, plan)}`
+  const condition = conditionOf(table, filter, plan)
   const [row] = await ask<{ count: number }>(sql`
     select count(*)::int as count
       from (select 1 from ${plan.from()} where ${condition} limit ${SEARCH_COUNT_MAX}::int) counted`)
@@ -162,17 +166,17 @@ export function summarise(
 ): Promise<{ readonly count: number; readonly fields: readonly SummaryOfField[] }> {
   return bounded(database, filter, async ask => {
     const plan = planOf(table)
-    const condition = conditionOf(filter, plan)
+    const matching = matchingOf(filter, plan)
     const names = fields.map((_, index) => sql.identifier(`v${index}`, [`v${index}`]))
     const values = fields.map((field, index) => sql`${textOfField(plan.column(field))} as ${names[index]!}`)
-    const { times, rows: matching } = await rowsToCount(table, filter, plan, condition, ask)
+    const { times, rows: counted } = await rowsToCount(table, filter, plan, matching, ask)
     const rows = await ask<{ set: number; name: string | null; count: number; total: number }>(sql`
       select set, name, count, total from (
         select set, name, count, (sum(count) over (partition by set))::int as total,
                row_number() over (partition by set order by count desc, name) as place
           from (select grouping(${sql.join(names)}) as set, coalesce(${sql.join(names)}) as name,
                        coalesce(sum(times), 0)::int as count
-                  from (select ${sql.join(values)}, ${times} as times from ${matching}) matching
+                  from (select ${sql.join(values)}, ${times} as times from ${counted}) matching
                  group by grouping sets ((), ${sql.join(names.map(name => sql`(${name})`))})) grouped
          where name is not null or set = ${2 ** fields.length - 1}::int) ranked
        where place <= ${SUMMARY_VALUES_MAX}::int order by set, place`)
@@ -195,7 +199,7 @@ async function rowsToCount(
   table: SearchTable<never>,
   filter: Filter,
   plan: Plan,
-  condition: SqlFragment,
+  matching: SqlFragment,
   ask: Ask,
 ): Promise<{ readonly times: SqlFragment; readonly rows: SqlFragment }> {
   const { byJob } = table
@@ -203,10 +207,10 @@ async function rowsToCount(
     const [row] = await ask<{ count: number }>(rows.jobs(SUMMARY_JOBS_MAX + 1))
     return (row?.count ?? 0) <= SUMMARY_JOBS_MAX
   }
-  if (byJob && plan.isOfJobs() && (byJob.isOfSome(filter) || (await areFew(byJob)))) {
-    return { times: sql`o.times`, rows: sql`${byJob.from(plan.needs)} where ${condition}` }
+  if (byJob && plan.isOfJobs() && (byJob.namesJobs(filter) || (await areFew(byJob)))) {
+    return { times: sql`o.times`, rows: sql`${byJob.from(plan.needs)} where ${matching}` }
   }
-  return { times: sql`1`, rows: sql`${plan.from()} where ${table.scope} and ${condition}` }
+  return { times: sql`1`, rows: sql`${plan.from()} where ${table.scope} and ${matching}` }
 }
 
 function textOfField(field: SearchField): SqlFragment {
@@ -253,7 +257,7 @@ export async function* streamFields(
   fields: readonly string[],
 ): AsyncGenerator<(string | null)[][], void, void> {
   const plan = planOf(table)
-  const condition = sql`${table.scope} and ${conditionOf(search.filter, plan)}`
+  const condition = conditionOf(table, search.filter, plan)
   const names = fields.map((_, index) => `c${index}`)
   const values = fields.map(
     (field, index) => sql`${textOfField(plan.column(field))} as ${sql.identifier(names[index]!, names)}`,

@@ -272,6 +272,22 @@ describe('a summary', () => {
     })
   })
 
+  test.each([
+    [HISTORY, 3, [{ name: 'REBOOT_EQUIPMENT', count: 3 }]],
+    [
+      '/search/entities/operations',
+      5,
+      [
+        { name: 'REBOOT_EQUIPMENT', count: 4 },
+        { name: 'REFRESH', count: 1 },
+      ],
+    ],
+  ])('of operations in %s counts them by the name of their job', async (path, count, list) => {
+    const group = { parameters: [{ name: 'jobOperationName' }] }
+    const { body } = await door.ask('POST', `${path}/summary`, { filter: {}, group })
+    expect(body.summary).toEqual({ count, summaryGroup: [{ jobOperationName: { count, list } }] })
+  })
+
   test('of nothing is 200 with a count of 0', async () => {
     const answer = await door.ask('POST', `${OPEN}/summary`, { filter: { eq: { jobId: 'what' } } })
     expect(answer).toMatchObject({

@@ -3,63 +3,27 @@
  * end; by callback to applications, by mail and trap to people.
  */
 import { createHmac } from 'node:crypto'
-import { createSocket } from 'node:dgram'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
-import snmp from 'net-snmp'
-import { SMTPServer } from 'smtp-server'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { JobView } from '../../src/contract/job.ts'
 import { createCallbackReceiver, type HeardNotification } from '../callback-receiver.ts'
 import { httpDevice, responseTo } from '../connectors/http-devices.ts'
-import { notes } from '../south/parts.ts'
 import { ADMIN, isFinal, openHouse, response } from './house.ts'
 import { asking, FAR, on, TASKS, TYPES, task } from './interface/asking.ts'
+import { mailServer, trapReceiver } from './people-receivers.ts'
 
 const SIGNING = Buffer.from('a key that only the two of us know')
-const mails = notes<{ to: string; text: string }>()
-const traps = notes<string[]>()
+const mail = await mailServer()
+const trap = await trapReceiver()
 const house = await openHouse({
   DROVER_MIN_OPERATION_TIMEOUT_MS: '0',
   DROVER_CALLBACK_STARTED_NAME: 'begun',
   DROVER_CALLBACK_FINISHED_NAME: 'over',
   DROVER_CALLBACK_SECRET: `whsec_${SIGNING.toString('base64')}`,
-  DROVER_SMTP_URL: `smtp://127.0.0.1:${await mailServer()}`,
+  DROVER_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
   DROVER_SNMP_TRAP_HOST: '127.0.0.1',
-  DROVER_SNMP_TRAP_PORT: String(await trapReceiver()),
+  DROVER_SNMP_TRAP_PORT: String(trap.port),
 })
 const { cancel, make, makeTask, jobsOf, makeType, put, readJob, untilJob, user } = asking(house)
-
-async function mailServer(): Promise<number> {
-  const server = new SMTPServer({
-    disabledCommands: ['STARTTLS', 'AUTH'],
-    authOptional: true,
-    onData(stream, session, done) {
-      void text(stream).then(body => {
-        mails.add({ to: session.envelope.rcptTo.map(({ address }) => address).join(), text: body })
-        done()
-      })
-    },
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  afterAll(() => new Promise<void>(resolve => server.close(resolve)))
-  return (server.server.address() as AddressInfo).port
-}
-
-async function trapReceiver(): Promise<number> {
-  const socket = createSocket('udp4').bind(0, '127.0.0.1')
-  await once(socket, 'listening')
-  const { port } = socket.address()
-  await new Promise<void>(resolve => socket.close(resolve))
-  const heard = (error: Error | null, trap: { pdu: { varbinds: { value: unknown }[] } }) => {
-    if (!error) traps.add(trap.pdu.varbinds.map(({ value }) => String(value)))
-  }
-  const receiver = snmp.createReceiver({ port, address: '127.0.0.1' }, heard)
-  receiver.getAuthorizer().addCommunity('public')
-  afterAll(() => new Promise<void>(resolve => receiver.close(resolve)))
-  return port
-}
 
 let made = 0
 
@@ -407,10 +371,10 @@ describe('a job that', () => {
   test('has notify is told to people by mail and trap as well, at its end, beside its callback', async () => {
     const receiver = await createCallbackReceiver()
     const { id } = await make(on([await saying()], { callback: receiver.url, notify: true, userNotes: 'by night' }))
-    const [mail] = await mails.until(1, ({ text: body }) => body.includes(id))
-    expect(mail).toMatchObject({ to: ADMIN, text: expect.stringContaining('FINISHED') })
-    const [trap] = await traps.until(1, values => values.includes(id))
-    expect(trap).toEqual(expect.arrayContaining([id, 'REBOOT_EQUIPMENT', ADMIN, 'FINISHED']))
+    const [mailed] = await mail.heard.until(1, ({ text }) => text.includes(id))
+    expect(mailed).toMatchObject({ to: ADMIN, text: expect.stringContaining('FINISHED') })
+    const [trapped] = await trap.heard.until(1, values => values.includes(id))
+    expect(trapped).toEqual(expect.arrayContaining([id, 'REBOOT_EQUIPMENT', ADMIN, 'FINISHED']))
     await receiver.hears(2)
     expect(await logged(id)).toBe(4)
   })
