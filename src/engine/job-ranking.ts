@@ -6,8 +6,8 @@
 import { clearReady } from '../store/claims.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { lockFreeJobs, readCounters, readStoredJob, type StoredJob } from '../store/jobs.ts'
-import { tryRanking } from '../store/targets.ts'
-import { rank } from './job-transitions.ts'
+import { rankClearedOperations, tryRanking } from '../store/targets.ts'
+import { factorOf } from './job-transitions.ts'
 
 /** Operations from which on a job is large: it is ranked ahead, and moved where no other waits for it. */
 export const LARGE_FROM = 10_000
@@ -37,7 +37,8 @@ export async function rankAhead(
       if (ranked?.status !== 'SCHEDULED' || ranked.activatedAt === null) return null
       // Left from an activation that was taken back.
       await clearReady(tx, number)
-      return { activatedAt: ranked.activatedAt, places: await rank(tx, ranked) }
+      const places = await rankClearedOperations(tx, number, factorOf(ranked))
+      return { activatedAt: ranked.activatedAt, places }
     },
     { statementTimeoutMs },
   )

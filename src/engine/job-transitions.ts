@@ -57,10 +57,9 @@ export function activate(job: StoredJob, now: Date, may = true): boolean {
   return isNow
 }
 
-/** Gives every operation of a job its place; answers how many there are. */
-export async function rank(tx: Transaction, job: Pick<StoredJob, 'job' | 'request'>): Promise<number> {
-  const strategy = scheduleOf(job).scattering?.strategy ?? null
-  return await rankOperations(tx, job.job, strategy ? strategy.factor : null)
+/** The factor by which the operations of a job are spread over cells; null where they are not. */
+export function factorOf(job: Pick<StoredJob, 'request'>): number | null {
+  return scheduleOf(job).scattering?.strategy?.factor ?? null
 }
 
 /** Starts a SCHEDULED, resolved job whose start has come. `places`: how many operations have theirs, where that was done. */
@@ -84,7 +83,7 @@ export async function begin(
   places?: number,
 ): Promise<void> {
   const schedule = scheduleOf(job)
-  job.places = places ?? (await rank(tx, job))
+  job.places = places ?? (await rankOperations(tx, job.job, factorOf(job)))
   job.startedAt = now
   job.launchAt = now
   const layout = layOut(schedule, job, now.getTime(), job.places)

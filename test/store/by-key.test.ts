@@ -34,7 +34,9 @@ const OF_WHOLE_JOBS = new Set([
   // the operations of a job that wait, when its gate opens
   'operation_waking_wake',
   'targets_rank_by_hash',
+  'targets_rank_cleared_by_hash',
   'targets_rank_by_strategy',
+  'targets_rank_cleared_by_strategy',
   'targets_take_back',
 ])
 /** Go through some partitions on purpose, where nothing better is to be had. */

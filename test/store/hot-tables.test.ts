@@ -45,6 +45,7 @@ const OVER_ALL_PARTITIONS = new Set([
   'presence_forget_nodes',
   // the places of a job, given once, when it starts
   'targets_rank_by_hash',
+  'targets_rank_cleared_by_hash',
   // the entities of a tag are anywhere; once, when a tag is taken out of a job
   'targets_remove_tagged',
   'targets_some_entities',
