@@ -10,6 +10,8 @@ import { accessOf } from './authentication.ts'
 
 const PATH_MAX = 1_000
 const TOO_MANY = 429
+/** Of a client that was gone before its request was looked at. */
+const UNKNOWN_ADDRESS = 'unknown'
 const errorCode = /^\{"errors":\[\{"code":"([^"]{1,20})"/
 
 /** Who it was: the caller, or whom a login claimed to be. Nobody, where neither is known: then nothing was tried. */
@@ -28,6 +30,11 @@ function isWorthALine(request: FastifyRequest, reply: FastifyReply): boolean {
 /** Registers the hook, for every route registered after it in the same scope. */
 export function auditRequests(app: FastifyInstance, audit: Audit): void {
   const unwritten = new WeakSet<FastifyRequest>()
+  const addresses = new WeakMap<FastifyRequest, string>()
+  // A client that has hung up by the time of the answer has no address any more.
+  app.addHook('onRequest', async request => {
+    if (request.ip) addresses.set(request, request.ip)
+  })
   app.addHook('onSend', async (request, reply, payload) => {
     const user = userOf(request)
     // What could not be written once is answered with that failure, which has no line either.
@@ -36,7 +43,7 @@ export function auditRequests(app: FastifyInstance, audit: Audit): void {
     const recorded = audit.record({
       organization: request.caller?.organization ?? null,
       user,
-      address: request.ip,
+      address: addresses.get(request) ?? UNKNOWN_ADDRESS,
       method: request.method,
       path: (request.url.split('?')[0] ?? '').slice(0, PATH_MAX),
       status: reply.statusCode,

@@ -1,10 +1,14 @@
 /** The audit log: who did what, when, from where, and how it ended. */
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { auditRoutes } from '../../src/north/audit.ts'
 import { organizationRoutes } from '../../src/north/organizations.ts'
 import { userRoutes } from '../../src/north/users.ts'
 import { forgetAudit } from '../../src/store/audit.ts'
 import { errorOf, openDoor } from './authenticated-door.ts'
+
+const held = { entered: Promise.withResolvers<void>(), gone: Promise.withResolvers<void>() }
 
 const door = await openDoor({
   nouns(app, parts) {
@@ -14,6 +18,12 @@ const door = await openDoor({
     app.post('/things', async () => ({}))
     app.post('/search/things', async () => ({}))
     app.get('/things', async () => ({}))
+    app.post('/held', async request => {
+      request.raw.socket.once('close', held.gone.resolve)
+      held.entered.resolve()
+      await held.gone.promise
+      return {}
+    })
     app.post('/away', async () => {
       // The connection is lost in the middle of the request, and with it the line that it would leave.
       throw await door.database.executeSql('select pg_terminate_backend(pg_backend_pid())').catch(error => error)
@@ -181,4 +191,21 @@ test('a request that fails with the database is answered as every refusal, thoug
   const answer = await call(key, 'POST', '/away', {})
   await database.executeSql('alter table audit_away rename to audit')
   expect([answer.status, errorOf(answer)]).toMatchObject([503, { code: '0x010206' }])
+})
+
+test('a client that has hung up before its answer leaves its line, and costs no other request its own', async () => {
+  const { key, email } = await door.user('advanced')
+  await server.listen({ host: '127.0.0.1', port: 0 })
+  const client = connect((server.server.address() as AddressInfo).port, '127.0.0.1')
+  await once(client, 'connect')
+  client.write(`POST /north/v80/held HTTP/1.1\r\nHost: here\r\nX-ApiKey: ${key}\r\nContent-Length: 0\r\n\r\n`)
+  await held.entered.promise
+  client.resetAndDestroy()
+  await held.gone.promise
+  // Gathered with the line of the other.
+  expect((await call(key, 'POST', '/things', {})).status).toBe(200)
+  await expect
+    .poll(async () => (await linesOf(email)).map(({ path }) => path).sort())
+    .toEqual(['/north/v80/held', '/north/v80/things'])
+  expect((await linesOf(email)).map(({ address }) => address)).toEqual(['127.0.0.1', '127.0.0.1'])
 })
