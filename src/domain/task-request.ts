@@ -40,10 +40,14 @@ export function parseTaskBody(
 
 /**
  * Reads the body `{"task":{…}}` of a PUT. `schedule` is replaced as a whole; of `job.request` each member that is there replaces that of
- * the template, and entities are added to its list and taken from it. Throws like `parseTaskBody`; the request it answers may throw
+ * the template, the query's `resourceType` that of its target, and entities are added to its list and taken from it. Throws like `parseTaskBody`; the request it answers may throw
  * so, too, when it is made.
  */
-export function parseTaskChange(body: unknown, rules: JobRequestRules, now: Instant): TaskChange {
+export function parseTaskChange(
+  body: unknown,
+  rules: JobRequestRules,
+  { now, resourceType }: { readonly now: Instant; readonly resourceType?: unknown },
+): TaskChange {
   const problems: Problem[] = []
   const task = unwrap(body, ['name', 'description', 'active', 'schedule', 'job'], problems)
   const words = readWords(task, problems)
@@ -51,16 +55,21 @@ export function parseTaskChange(body: unknown, rules: JobRequestRules, now: Inst
   const schedule = isAbsent(task.schedule) ? undefined : readSchedule(task.schedule, now, problems)
   const job = isAbsent(task.job) ? undefined : readMembers(task.job, 'task.job', ['request'], problems)
   if (problems.length > 0) throw refusalOf(problems)
-  const asked = job?.request
+  const asked = isAbsent(job?.request) && !isAbsent(resourceType) ? {} : job?.request
   return {
     ...words,
     ...(active !== undefined && { active }),
     ...(schedule && { schedule }),
-    ...(!isAbsent(asked) && { request: (before: JobRequest) => changeRequest(before, asked, rules) }),
+    ...(!isAbsent(asked) && { request: (before: JobRequest) => changeRequest(before, asked, rules, resourceType) }),
   }
 }
 
-function changeRequest({ resourceType, ...before }: JobRequest, asked: unknown, rules: JobRequestRules): JobRequest {
+function changeRequest(
+  { resourceType, ...before }: JobRequest,
+  asked: unknown,
+  rules: JobRequestRules,
+  askedType: unknown,
+): JobRequest {
   const problems: Problem[] = []
   const members = readMembers(asked, PATH, [...Object.keys(before), 'userNotes'], problems)
   if (!members) throw refusalOf(problems)
@@ -71,7 +80,7 @@ function changeRequest({ resourceType, ...before }: JobRequest, asked: unknown, 
   return parseJobRequest({ ...before, ...Object.fromEntries(given), target }, grown, {
     path: PATH,
     inTask: true,
-    resourceType,
+    resourceType: isAbsent(askedType) ? resourceType : askedType,
   })
 }
 

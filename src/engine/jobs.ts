@@ -115,7 +115,7 @@ export function createJobs(parts: JobsParts): Jobs {
       const { active, ...fields } = asked
       if (Object.keys(fields).length > 0) await changeFields(tx, caller, job, fields, at)
       const activates = active === true && job.status === 'IDLE'
-      if (active === true) await switchOn(tx, job, at)
+      if (active === true) await switchOn(tx, caller, job, at)
       if (activates && trace !== undefined) await keepJobTrace(tx, number, trace)
       if (active === false) await pause(tx, job)
     }, BY_KEY)
@@ -160,12 +160,14 @@ export function createJobs(parts: JobsParts): Jobs {
     await updateJob(tx, job)
   }
 
-  async function switchOn(tx: Transaction, job: StoredJob, at: Date): Promise<void> {
-    if (job.status === 'PAUSED') return await resume(tx, job, at)
-    if (job.status !== 'IDLE') {
+  async function switchOn(tx: Transaction, caller: Caller, job: StoredJob, at: Date): Promise<void> {
+    if (job.status !== 'IDLE' && job.status !== 'PAUSED') {
       decideOrRefuse(job, 'activateNow')
       return
     }
+    // Whoever has it run runs it, whoever made it.
+    await executable(tx, caller, job.name)
+    if (job.status === 'PAUSED') return await resume(tx, job, at)
     const open = (await readCounters(tx, [job.job])).get(job.job)!.scheduled
     if (open === 0 && job.unresolved.length === 0) throw new DroverError('noTarget', refusalContext(job))
     // The keeper starts what takes longer than a request may.

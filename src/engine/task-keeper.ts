@@ -2,7 +2,7 @@
  * Follows the jobs that tasks wait with: once one has started or was cancelled it counts, and the next is made; one that was missed in an
  * outage moves on; a task with nothing more to come is finished. Refuses to start jobs.
  */
-import { missed, nextOccurrence } from '../domain/recurrence.ts'
+import { isUsedUp, missed, nextOccurrence } from '../domain/recurrence.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { lockJobs, readStoredJob, type StoredJob } from '../store/jobs.ts'
 import {
@@ -64,8 +64,10 @@ export function createTaskKeeping({
     const schedule = taskScheduleOf(task)
     const due = missed(schedule, occurrence, now.getTime())
     const isInHand = due.run || task.waitingAt! >= livedSince(now)
+    // Held back and with none to come after it, it waits until it is let go, or the task is over.
+    const isOnlyOne = schedule.repeating === null && !isUsedUp(schedule, task.executions, now.getTime())
     const stays = (job: StoredJob | undefined) =>
-      job?.status === 'SCHEDULED' ? isInHand : job?.status === 'IDLE' && occurrence > now.getTime()
+      job?.status === 'SCHEDULED' ? isInHand : job?.status === 'IDLE' && (isOnlyOne || occurrence > now.getTime())
     // Looked at before it is held: at this very instant it is resolved and started, by who leaves to others what they hold.
     if (stays(await readStoredJob(tx, task.waitingJob!))) return false
     const [job] = await lockJobs(tx, [task.waitingJob!])

@@ -29,8 +29,8 @@ export function judgeJobDelays(task: Pick<TaskRow, 'schedule' | 'request' | 'cre
 }
 
 /**
- * Has a task wait with a job for an occurrence, or for nothing where there is none left; the task is not written. `isHeld`: the job
- * itself is held back, whatever the task does.
+ * Has a task wait with a job for an occurrence, or for nothing where there is none left; the task is not written. The job is held back
+ * where the task is, where its template says so, or where `isHeld`: whoever held back the one before.
  */
 export async function placeWaitingJob(
   tx: Transaction,
@@ -47,7 +47,7 @@ export async function placeWaitingJob(
   if (occurrence === null) return
   const job = newJob(number, { email: task.userEmail, organization: task.organization }, task.request, task.task, now)
   const starts = startAt(scheduleOf(job), occurrence)
-  const active = task.active && !isHeld
+  const active = task.active && task.request.active && !isHeld
   await insertJob(tx, {
     ...job,
     request: { ...task.request, active },

@@ -19,7 +19,7 @@ import {
   type TaskRow,
   updateTask,
 } from '../store/tasks.ts'
-import type { JobJudgingParts } from './job-judging.ts'
+import type { ExecutableType, JobJudgingParts } from './job-judging.ts'
 import { beginCancel } from './job-transitions.ts'
 import { judgeJobDelays, placeWaitingJob, taskScheduleOf } from './task-occurrences.ts'
 
@@ -53,14 +53,19 @@ export function decideTaskOrRefuse(state: TaskState, event: TaskEvent): TaskStat
 export function createTasks(parts: TasksParts): Tasks {
   const { database, now, nextNumber, findType, compile, onCommit } = parts
 
+  async function executable(tx: Transaction, caller: Caller, name: string): Promise<ExecutableType> {
+    const type = await findType(tx, caller.organization, name)
+    if (!type) throw new DroverError('noOperationType', [{ name: 'task.job.request.name', value: name }])
+    if (!mayExecute(caller.profile, type.profiles)) throw new DroverError('forbidden')
+    return type
+  }
+
   async function judged(
     tx: Transaction,
     caller: Caller,
     request: TaskRequest['request'],
   ): Promise<TaskRequest['request']> {
-    const type = await findType(tx, caller.organization, request.name)
-    if (!type) throw new DroverError('noOperationType', [{ name: 'task.job.request.name', value: request.name }])
-    if (!mayExecute(caller.profile, type.profiles)) throw new DroverError('forbidden')
+    const type = await executable(tx, caller, request.name)
     const filter = request.target.append?.filter ?? request.target.filter
     if (filter) await compile(tx, caller.organization, filter)
     return { ...request, parameters: type.judgeParameters(request.parameters) }
@@ -139,6 +144,8 @@ export function createTasks(parts: TasksParts): Tasks {
         )
         Object.assign(found, words)
         if (request) found.request = await judged(tx, caller, request(found.request))
+        // Whoever has it run, or says when, runs it, whoever made it.
+        else if (active || schedule !== undefined) await executable(tx, caller, found.request.name)
         if (schedule !== undefined) found.schedule = schedule
         const switches = active !== undefined && active !== found.active
         if (active !== undefined) found.active = active

@@ -73,6 +73,7 @@ export function taskRoutes(app: FastifyInstance, { database, tasks, rules, now }
         tags,
         summary: 'Change what comes of a task',
         params,
+        querystring: TargetQuery,
         body: TaskChangeBody,
         response: { 200: TaskAnswer },
       },
@@ -81,7 +82,8 @@ export function taskRoutes(app: FastifyInstance, { database, tasks, rules, now }
     async request => {
       mustExecute(request)
       const at = now()
-      const change = parseTaskChange(request.body, rules, at.getTime())
+      const resourceType = readTargetQuery(request.query)
+      const change = parseTaskChange(request.body, rules, { now: at.getTime(), resourceType })
       return { task: taskView(await tasks.change(request.caller, requestedId(request), change, at, request.trace)) }
     },
   )

@@ -79,7 +79,7 @@ describe('the schemas of the contract and the readers of the domain agree', () =
     ['a job', JobBody, body => parseJobBody(body, rules)],
     ['a change of a job', JobChangeBody, body => parseJobChange(body, rules)],
     ['a task', TaskBody, body => parseTaskBody(body, rules, { now })],
-    ['a change of a task', TaskChangeBody, body => parseTaskChange(body, rules, now)],
+    ['a change of a task', TaskChangeBody, body => parseTaskChange(body, rules, { now })],
     ['a search', SearchBody, body => parseSearch(body, () => 'any')],
   ])('on the examples of %s', (_, schema, parse) => {
     const { examples } = schema as { examples: unknown[] }

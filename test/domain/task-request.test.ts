@@ -15,7 +15,7 @@ const rules: JobRequestRules = {
 const now = Date.UTC(2026, 0, 1)
 const job = { request: { name: 'REBOOT', target: { append: { entities: ['d1'] } } } }
 const parse = (task: object) => parseTaskBody({ task: { job, ...task } }, rules, { now })
-const change = (task: unknown) => parseTaskChange({ task }, rules, now)
+const change = (task: unknown) => parseTaskChange({ task }, rules, { now })
 
 function refusal(work: () => unknown): [string, string | undefined] {
   try {
@@ -182,7 +182,7 @@ test('any JSON at all is read or refused with a word, never a fault', () => {
     fc.property(fc.oneof(fc.jsonValue(), fc.record({ task })), body => {
       for (const read of [
         () => parseTaskBody(body, rules, { now }),
-        () => parseTaskChange(body, rules, now).request?.(parse({}).request),
+        () => parseTaskChange(body, rules, { now }).request?.(parse({}).request),
       ]) {
         try {
           read()

@@ -40,12 +40,13 @@ async function stand() {
     if (!read.ok) throw new Error(JSON.stringify(read.problems))
     return read.value.source
   }
-  const create = (json: object, more: { active?: boolean; stopMs?: number } = {}) =>
+  const create = (json: object, more: { active?: boolean; jobsActive?: boolean; stopMs?: number } = {}) =>
     tasks.create(bench.caller, {
       id: 't1',
       active: more.active ?? true,
       schedule: schedule(json),
       request: jobRequest({
+        active: more.jobsActive ?? true,
         target: { append: { entities: ['d1', 'd2'] } },
         schedule: more.stopMs ? { stop: { delayed: more.stopMs } } : {},
       }),
@@ -157,6 +158,49 @@ describe('a task', () => {
     await s.tasks.change(s.bench.caller, 't1', { active: true })
     await s.bench.advance(MINUTE)
     expect((await s.jobs()).map(job => job.status)).toEqual(['SCHEDULED', 'FINISHED'])
+  })
+
+  test('that is INACTIVE and does not repeat waits past its start, and runs once it is active', async () => {
+    await using s = await stand()
+    await s.create({}, { active: false })
+    await s.bench.advance(5 * MINUTE)
+    expect([await s.task(), await s.jobs()]).toMatchObject([
+      { state: 'INACTIVE', executions: 0, skipped: 0 },
+      [{ status: 'IDLE' }],
+    ])
+    await s.tasks.change(s.bench.caller, 't1', { active: true })
+    await s.bench.advance(MINUTE)
+    expect([await s.task(), await s.jobs()]).toMatchObject([
+      { state: 'FINISHED', executions: 1 },
+      [{ status: 'FINISHED', startedAt: new Date(at(5 * MINUTE)) }],
+    ])
+  })
+
+  test('that is INACTIVE and does not repeat is FINISHED at its stop', async () => {
+    await using s = await stand()
+    await s.create({ stop: { date: at(5 * MINUTE) } }, { active: false })
+    await s.bench.advance(4 * MINUTE)
+    expect(await s.task()).toMatchObject({ state: 'INACTIVE' })
+    await s.bench.advance(2 * MINUTE)
+    // It looks around every few seconds.
+    await runLoops(s.bench, ['task-keeper'])
+    expect([await s.task(), await s.jobs()]).toMatchObject([{ state: 'FINISHED', executions: 0 }, []])
+  })
+
+  test('whose template is not active has each job wait for somebody to let it go', async () => {
+    await using s = await stand()
+    const repeating = { period: { each: 5, unit: 'MINUTES' } }
+    await s.create({ start: { date: at(5 * MINUTE) }, repeating }, { jobsActive: false })
+    await s.bench.advance(6 * MINUTE)
+    expect([await s.task(), await s.jobs(), s.bench.sent]).toMatchObject([
+      { state: 'ACTIVE', executions: 0, skipped: 1 },
+      [{ status: 'IDLE', request: { active: false } }],
+      [],
+    ])
+    const [waiting] = await s.jobs()
+    await s.bench.jobs.change(s.bench.caller, waiting!.job, { active: true })
+    await s.bench.advance(5 * MINUTE)
+    expect((await s.jobs()).map(job => job.status)).toEqual(['IDLE', 'FINISHED'])
   })
 
   test('moves its waiting job with a new schedule, the id kept', async () => {

@@ -97,6 +97,7 @@ export async function createWorkbench(
     measureClock = () => Promise.resolve<unknown>(undefined),
     claimsByPartition = false,
     compile = () => Promise.resolve(sql`true`),
+    profiles = null,
   }: {
     node?: number
     cancelAtOnceMax?: number
@@ -105,6 +106,8 @@ export async function createWorkbench(
     measureClock?: () => Promise<unknown>
     claimsByPartition?: boolean
     compile?: FilterCompiler
+    /** who may run operation types; null for everybody */
+    profiles?: readonly string[] | null
   } = {},
 ): Promise<Workbench> {
   const database = mortal(shared)
@@ -165,7 +168,7 @@ export async function createWorkbench(
     notices,
     settling: engine.settling,
     findType: (_tx, _organization, name) =>
-      Promise.resolve({ name, profiles: null, applicability, judgeParameters: own => ({ ...own }) }),
+      Promise.resolve({ name, profiles, applicability, judgeParameters: own => ({ ...own }) }),
     compile,
     cancelAtOnceMax,
     onCommit: engine.wake,

@@ -125,6 +125,29 @@ describe('a task', () => {
     expect(await put({ active: true, description: 'x' })).toMatchObject({ state: 'ACTIVE', description: 'x' })
   })
 
+  test('is given another kind of entity by the query of a PUT, and keeps the one it has without', async () => {
+    const filter = { filter: {} }
+    const { id } = await create({ job: { request: { ...request, target: filter } } })
+    const put = async (query: string, task: object) => {
+      const answer = await door.ask('PUT', `${path}/${id}${query}`, { task })
+      return [answer.status, (answer.body.task as TaskView | undefined)?.job.request]
+    }
+    expect(await put('?resourceType=entity.asset', { job: { request: { target: filter } } })).toMatchObject([
+      200,
+      { resourceType: 'entity.asset' },
+    ])
+    expect(await put('', { job: { request: { userNotes: 'x' } } })).toMatchObject([
+      200,
+      { resourceType: 'entity.asset' },
+    ])
+    expect(await put('?resourceType=entity.device', { name: 'y' })).toMatchObject([
+      200,
+      { resourceType: 'entity.device' },
+    ])
+    expect(await put('?resourceType=entity.unknown', {})).toEqual([400, undefined])
+    expect(await put('?foo=1', {})).toEqual([400, undefined])
+  })
+
   test('is cancelled, and its waiting job goes as if never made', async () => {
     const { id } = await create({ schedule: { ...minutes, start: { date: '2031-01-01T00:00:00Z' } } })
     const [job] = (await door.ask('GET', `${path}/${id}/jobs`)).body.jobs as { id: string }[]

@@ -315,7 +315,7 @@ export interface Operations {
   /** Read a task */
   "GET /operation/tasks/{taskId}": { path: { taskId: string }; answer: TaskAnswer }
   /** Change what comes of a task */
-  "PUT /operation/tasks/{taskId}": { path: { taskId: string }; body: TaskChangeBody; answer: TaskAnswer }
+  "PUT /operation/tasks/{taskId}": { path: { taskId: string }; query?: { /** Restricts a filter or a tag to one entity type */ resourceType?: "entity.device" | "entity.asset" | "entity.commsModule" | "entity.subscription" | "entity.subscriber" | undefined }; body: TaskChangeBody; answer: TaskAnswer }
   /** Cancel a task */
   "DELETE /operation/tasks/{taskId}": { path: { taskId: string }; answer: TaskAnswer }
   /** The jobs of a task, newest first */
