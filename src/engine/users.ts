@@ -169,6 +169,13 @@ export function createUsers({ database, now, seal, passwords, access }: UsersPar
       if (isSelf(caller, user) && (change.password !== undefined || newKey)) {
         if (proof.password === undefined) throw new DroverError('requiredField', [{ name: 'X-ApiPass' }])
         await access.provePassword(caller, proof.password, proof.address)
+        if (user.document.forcePasswordChange === true && change.password === proof.password) {
+          throw new DroverError(
+            'invalidField',
+            [{ name: 'user.password' }],
+            'It is the present password: take another one.',
+          )
+        }
       }
       // Hashing takes longer than a row should be held.
       const passwordHash = change.password === undefined ? undefined : await passwords.hash(change.password)

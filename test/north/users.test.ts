@@ -144,6 +144,9 @@ describe('one’s own password and key', () => {
     expect(errorOf(stopped).context).toEqual([{ name: 'user.forcePasswordChange' }])
     const change = { user: { password: 'a new one' } }
     const path = `/provision/users/${body.user.email}`
+    const same = { user: { password: body.user.password } }
+    const refused = await call(apiKey, 'PUT', path, same, { 'x-apipass': body.user.password })
+    expect([refused.status, errorOf(refused).context]).toEqual([400, [{ name: 'user.password' }]])
     expect((await call(apiKey, 'PUT', path, change, { 'x-apipass': body.user.password })).json()).toMatchObject({
       user: { forcePasswordChange: false },
     })
