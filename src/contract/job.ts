@@ -125,7 +125,7 @@ const FilterSchema = Type.Record(Type.String(), Type.Unknown(), {
 })
 const OwnParameters = Type.Array(
   Type.Object({ id: Type.String({ minLength: 1, maxLength: 256 }), parameters: Type.Optional(Parameters) }, exact),
-  { description: 'Entities with parameters of their own' },
+  { description: 'Entities with parameters of their own; without any an entity has those of the request' },
 )
 
 /** Serves: Target. */

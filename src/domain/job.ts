@@ -140,10 +140,16 @@ export interface JobSchedule {
 /** What an inline filter is; its grammar is the filter's own file. */
 export type FilterExpression = Readonly<Record<string, unknown>>
 
+/** An entity of a list, with parameters of its own in place of the request's; without any it runs with these. */
+export interface EntityWithParameters {
+  readonly id: string
+  readonly parameters?: Record<string, unknown>
+}
+
 /** Which entities a job runs on, as it reads back. Serves: Target. */
 export interface TargetSelection {
   readonly entities?: readonly string[]
-  readonly entitiesWithParameters?: readonly { readonly id: string; readonly parameters: Record<string, unknown> }[]
+  readonly entitiesWithParameters?: readonly EntityWithParameters[]
   readonly tags?: readonly string[]
   readonly filter?: FilterExpression
 }

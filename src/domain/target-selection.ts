@@ -5,7 +5,7 @@
 import { isName } from './data-model.ts'
 import { DroverError } from './errors.ts'
 import { parseFilter } from './filter.ts'
-import type { FilterExpression, JobTarget, TargetSelection } from './job.ts'
+import type { EntityWithParameters, FilterExpression, JobTarget, TargetSelection } from './job.ts'
 import type { Problem } from './problems.ts'
 import { isAbsent, readMembers } from './reading.ts'
 
@@ -37,6 +37,13 @@ export function readTarget(json: unknown, path: string, rules: TargetRules, prob
   const filter = isAbsent(members.filter) ? undefined : readFilter(members.filter, `${path}.filter`, problems)
   if (filter && append && !isEmptySelection(append)) problems.push(mixed(path))
   return { ...(append && { append }), ...(filter && { filter }) }
+}
+
+/** Whether something of a target runs with the parameters of the request: all but what only has its own. */
+export function usesRequestParameters({ append, filter }: JobTarget): boolean {
+  const own = append?.entitiesWithParameters ?? []
+  if (own.length === 0 || own.some(each => each.parameters === undefined)) return true
+  return filter !== undefined || !isEmptySelection({ ...append, entitiesWithParameters: [] })
 }
 
 /** What PUT adds and takes away. */
@@ -122,12 +129,13 @@ function readEntitiesWithParameters(
   path: string,
   { entitiesMax, readParameters }: TargetRules,
   problems: Problem[],
-): { readonly id: string; readonly parameters: Record<string, unknown> }[] {
+): EntityWithParameters[] {
   return readList(json, path, entitiesMax, problems).flatMap((each, index) => {
     const at = `${path}[${index}]`
     const members = readMembers(each, at, ['id', 'parameters'], problems)
     if (!members) return []
     const id = readIdentifier(members.id, `${at}.id`, problems)
+    if (isAbsent(members.parameters)) return id === undefined ? [] : [{ id }]
     const parameters = readParameters(members.parameters, `${at}.parameters`)
     if (!parameters.ok) problems.push({ path: parameters.field, message: parameters.reason, kind: 'invalid' })
     return id !== undefined && parameters.ok ? [{ id, parameters: parameters.value }] : []

@@ -5,6 +5,7 @@
 import { type Caller, mayExecute } from '../domain/caller.ts'
 import { DroverError } from '../domain/errors.ts'
 import type { JobRequest } from '../domain/job.ts'
+import { usesRequestParameters } from '../domain/target-selection.ts'
 import type { Transaction } from '../store/database.ts'
 import type { Applicability } from '../store/targets.ts'
 import type { FilterCompiler } from './job-targets.ts'
@@ -27,7 +28,10 @@ export interface JobJudgingParts {
 export interface JobJudging {
   /** The operation type of a name; throws where there is none, or where the caller may not run it. */
   executable(tx: Transaction, caller: Caller, name: string): Promise<ExecutableType>
-  /** The request with its parameters judged and completed; throws where they, or the filter, do not suit. */
+  /**
+   * The request with its parameters judged and completed; throws where they, or the filter, do not suit. Its own are left as they are
+   * where each of its entities has others.
+   */
   judged(tx: Transaction, caller: Caller, type: ExecutableType, request: JobRequest): Promise<JobRequest>
 }
 
@@ -48,12 +52,12 @@ export function createJobJudging(parts: JobJudgingParts): JobJudging {
     const { append } = request.target
     const filter = append?.filter ?? request.target.filter
     if (filter) await parts.compile(tx, caller.organization, filter)
-    const parameters = type.judgeParameters(request.parameters)
+    const used = usesRequestParameters(request.target)
+    const parameters = used ? type.judgeParameters(request.parameters) : request.parameters
     if (!append?.entitiesWithParameters) return { ...request, parameters }
-    const entitiesWithParameters = append.entitiesWithParameters.map(each => ({
-      id: each.id,
-      parameters: type.judgeParameters(each.parameters),
-    }))
+    const entitiesWithParameters = append.entitiesWithParameters.map(each =>
+      each.parameters === undefined ? each : { id: each.id, parameters: type.judgeParameters(each.parameters) },
+    )
     return { ...request, parameters, target: { ...request.target, append: { ...append, entitiesWithParameters } } }
   }
 

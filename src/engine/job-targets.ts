@@ -33,7 +33,9 @@ export async function addListed(
   selection: TargetSelection,
   applicable: Applicability,
 ): Promise<number> {
-  const own = new Map((selection.entitiesWithParameters ?? []).map(each => [each.id, each.parameters]))
+  const own = new Map(
+    (selection.entitiesWithParameters ?? []).flatMap(({ id, parameters }) => (parameters ? [[id, parameters]] : [])),
+  )
   const asked = [...(selection.entities ?? []), ...(selection.entitiesWithParameters ?? []).map(each => each.id)]
   const distinct = new Set<string>()
   const repeated: string[] = []

@@ -153,6 +153,7 @@ export function createJobs(parts: JobsParts): Jobs {
       if (target.append) {
         const judgedRequest = await judged(tx, caller, type, { ...job.request, target: { append: target.append } })
         const append = judgedRequest.target.append!
+        job.request = { ...job.request, parameters: judgedRequest.parameters }
         await addListed(tx, job, append, type.applicability)
         job.unresolved = [...job.unresolved, ...unresolvedOf(append, job.request.resourceType)]
       }

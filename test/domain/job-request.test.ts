@@ -60,6 +60,13 @@ describe('a job request as it is read back', () => {
     ])
   })
 
+  test('tells an entity without parameters of its own from one whose own are empty', () => {
+    const entitiesWithParameters = [{ id: 'd1' }, { id: 'd2', parameters: {} }, { id: 'd3', parameters: null }]
+    expect(parse({ target: { append: { entitiesWithParameters } } }).target.append).toEqual({
+      entitiesWithParameters: [{ id: 'd1' }, { id: 'd2', parameters: {} }, { id: 'd3' }],
+    })
+  })
+
   test('has window and scattering in the one form', () => {
     const request = parse({
       schedule: { window: { days: ['MON'], start: '22:00:00Z', stop: '06:00:00Z' }, scattering: { maxSpread: '20' } },
@@ -252,7 +259,7 @@ const parameters = fc.oneof(
 const selection = fc.record(
   {
     entities: fc.array(id, { maxLength: 4 }),
-    entitiesWithParameters: fc.array(fc.record({ id, parameters }), { maxLength: 2 }),
+    entitiesWithParameters: fc.array(fc.record({ id, parameters }, { requiredKeys: ['id'] }), { maxLength: 2 }),
     tags: fc.array(id, { maxLength: 2 }),
     filter: fc.oneof(fc.constant({}), fc.record({ eq: fc.dictionary(id, id) })),
   },

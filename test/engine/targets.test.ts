@@ -112,15 +112,18 @@ test('an inactive job may have no target yet, but cannot be activated without on
   expect(await summaryOfJob(bench, job)).toMatchObject({ status: 'IDLE', total: 0 })
 })
 
-test('entities may have parameters of their own', async () => {
-  await bench.provision(['own-1', 'own-2'])
+test('entities may have parameters of their own, and have those of the request where they have none', async () => {
+  await bench.provision(['own-1', 'own-2', 'own-3'])
   bench.sent.length = 0
   await jobs.create(
     caller,
     jobRequest({
       parameters: { type: 'HARDWARE' },
       target: {
-        append: { entities: ['own-1'], entitiesWithParameters: [{ id: 'own-2', parameters: { type: 'SOFTWARE' } }] },
+        append: {
+          entities: ['own-1'],
+          entitiesWithParameters: [{ id: 'own-2', parameters: { type: 'SOFTWARE' } }, { id: 'own-3' }],
+        },
       },
     }),
   )
@@ -130,6 +133,7 @@ test('entities may have parameters of their own', async () => {
     new Map([
       ['own-1', 'HARDWARE'],
       ['own-2', 'SOFTWARE'],
+      ['own-3', 'HARDWARE'],
     ]),
   )
 })
