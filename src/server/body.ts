@@ -4,11 +4,15 @@
 import type { FastifyInstance } from 'fastify'
 import { parseJson } from '../contract/reading.ts'
 import { DroverError } from '../domain/errors.ts'
+import { invalidField } from '../domain/refusal.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Only a text in which one of these is written can hold a member or a character that nothing behind the door may meet. */
 const suspicious = /__proto__|\\u(?:0000|005f|00[67][0-9a-f]|d[89a-f][0-9a-f]{2})/i
+
+/** Only a text in which one of these is written can hold a number beyond the range of numbers, about 1.8e308. */
+const vast = /\de\+?\d{2}|(?<!\d)\d{300}/i
 
 function malformed(value: string): DroverError {
   return new DroverError('malformed', [{ name: 'body', value }])
@@ -33,7 +37,24 @@ function refuseText(text: string): void {
   if (!text.isWellFormed()) throw malformed('holds half a character: a surrogate without its other half')
 }
 
-/** Reads the bytes of a body; no bytes are no body. Fails with `malformed` and the reason, or with `forbiddenField`. */
+/** Refuses a number that is read as infinite: it would be kept, and reach devices, as null. */
+function refuseInfinite(body: unknown): void {
+  const at = pathOfInfinite(body)
+  if (at !== undefined) throw invalidField(at.replace(/^\./, '') || 'body', 'is beyond the range of numbers')
+}
+
+/** Where in a value a number is infinite, as `.members[0].name`. A body is not nested deeper than a call may be. */
+function pathOfInfinite(value: unknown): string | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : ''
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [name, member] of Object.entries(value)) {
+    const inner = pathOfInfinite(member)
+    if (inner !== undefined) return `${Array.isArray(value) ? `[${name}]` : `.${name}`}${inner}`
+  }
+  return undefined
+}
+
+/** Reads the bytes of a body; no bytes are no body. Fails with `malformed` and the reason, or naming the field. */
 function readJsonBody(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return undefined
   let text: string
@@ -45,6 +66,7 @@ function readJsonBody(bytes: Uint8Array): unknown {
   const reading = parseJson(text)
   if (!reading.ok) throw malformed(reading.reason)
   if (suspicious.test(text)) refusePoison(reading.value)
+  if (vast.test(text)) refuseInfinite(reading.value)
   return reading.value
 }
 

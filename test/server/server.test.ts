@@ -107,6 +107,23 @@ describe('a body', () => {
     },
   )
 
+  test.each([
+    ['{"job":{"request":{"parameters":{"n":1e400}}}}', 'job.request.parameters.n'],
+    ['{"filter":{"gt":{"provision.device.identifier":-1.5E+309}}}', 'filter.gt.provision.device.identifier'],
+    [`{"list":[1,{"n":${'9'.repeat(310)}}]}`, 'list[1].n'],
+    ['1e0999', 'body'],
+  ])('with a number beyond the range of numbers is 400 and names it: %.40s', async (payload, name) => {
+    const answer = await serve().inject(post('/anything', payload))
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json().errors[0]).toMatchObject({ context: [{ name, value: 'is beyond the range of numbers' }] })
+  })
+
+  test('may hold every number within the range, however long it is written', async () => {
+    const numbers = ['1.7976931348623157e308', '1e-400', '12345678901234567890', '9'.repeat(308), '"1e400"']
+    const answer = await serve().inject(post('/anything', `[${numbers}]`))
+    expect(answer.json()).toEqual({ body: JSON.parse(`[${numbers}]`) })
+  })
+
   test('may hold any whole character, escaped or not', async () => {
     const answer = await serve().inject(post('/anything', '{"a":"\\ud83d\\ude00 😀 \\u005f"}'))
     expect(answer.json()).toEqual({ body: { a: '😀 😀 _' } })
