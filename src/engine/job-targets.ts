@@ -4,7 +4,7 @@
  */
 import { partitionOf } from '../domain/identity.ts'
 import type { TargetSelection } from '../domain/job.ts'
-import { addRefusals } from '../domain/target.ts'
+import { addRefusals, withdrawRefusals } from '../domain/target.ts'
 import { CounterDeltas, writeDeltas } from '../store/counters.ts'
 import type { Transaction } from '../store/database.ts'
 import type { StoredJob, UnresolvedTarget } from '../store/jobs.ts'
@@ -52,7 +52,7 @@ export async function addListed(
   )
   const refused = (verdict: string) => judged.filter(each => each.verdict === verdict).map(each => each.identifier)
   const duplicated = [...refused('duplicated'), ...repeated]
-  job.refused = addRefusals(job.refused, {
+  job.refused = addRefusals(withdrawRefusals(job.refused, distinct), {
     notProvisioned: countOf(refused('notProvisioned')),
     notAllowed: countOf(refused('notAllowed')),
     duplicated: countOf(duplicated),
@@ -86,6 +86,7 @@ export async function removeTargets(
 ): Promise<void> {
   const listed = [...new Set(selection.entities ?? [])]
   let removed = 0
+  job.refused = withdrawRefusals(job.refused, new Set(listed))
   if (listed.length > 0) {
     removed += await removeListedOperations(
       tx,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { RefusedIds } from '../../src/domain/job.ts'
-import { addRefusals, REFUSED_IDS_MAX } from '../../src/domain/target.ts'
+import { addRefusals, REFUSED_IDS_MAX, withdrawRefusals } from '../../src/domain/target.ts'
 
 const ids = (count: number, prefix = 'd') => Array.from({ length: count }, (_, i) => `${prefix}${i}`)
 const refused = (list: readonly string[], count = list.length) => ({ ids: list, count })
@@ -17,6 +17,28 @@ test('refusals of later batches are added behind those of earlier ones', () => {
     notProvisioned: ['a', 'b', 'c'],
     duplicated: ['x'],
   })
+})
+
+test('an id that is refused again stands in its kind once', () => {
+  const first = addRefusals({}, { notProvisioned: refused(['a', 'b']), duplicated: refused(['x', 'x']) })
+  expect(addRefusals(first, { notProvisioned: refused(['b', 'c']), notAllowed: refused(['a']) })).toEqual({
+    notProvisioned: ['a', 'b', 'c'],
+    notAllowed: ['a'],
+    duplicated: ['x'],
+  })
+})
+
+test('what is judged anew or taken out is kept out no more, and a kind that is left empty goes', () => {
+  const report = { notProvisioned: ['a', 'b'], notAllowed: ['c'], duplicated: ['a', 'c'] }
+  expect(withdrawRefusals(report, new Set(['a', 'c', 'unheard-of']))).toEqual({
+    notProvisioned: ['b'],
+    duplicated: ['a', 'c'],
+  })
+})
+
+test('what is withdrawn of a list that is cut is taken from its count', () => {
+  const report = addRefusals({}, { notAllowed: refused(ids(1_000), 1_001) })
+  expect(withdrawRefusals(report, new Set(['d0', 'd1'])).notAllowed).toEqual({ count: 999, first: ids(1_000).slice(2) })
 })
 
 test('beyond 1,000 ids the first 1,000 are listed, and their count', () => {

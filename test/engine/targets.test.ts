@@ -79,6 +79,19 @@ test('a list is judged at the creation: what is refused is reported, gets no ope
   expect(await summaryOfJob(bench, job)).toMatchObject({ status: 'FINISHED', total: 2, refused })
 })
 
+test('an id that a PUT adds is judged anew, and one that it takes out is reported no more', async () => {
+  await bench.provision(['there'])
+  const entities = ['there', 'coming', 'staying-away', 'given-up']
+  const { job } = await jobs.create(caller, jobRequest({ active: false, target: { append: { entities } } }))
+  await bench.provision(['coming'])
+  await provisionAsset('staying-away')
+  const again = await jobs.change(caller, job, { target: { append: { entities: ['coming', 'staying-away'] } } })
+  expect(again).toMatchObject({ counters: { scheduled: 2 } })
+  expect(again.refused).toEqual({ notProvisioned: ['given-up'], notAllowed: ['staying-away'] })
+  const without = await jobs.change(caller, job, { target: { remove: { entities: ['given-up', 'staying-away'] } } })
+  expect(without.refused).toEqual({})
+})
+
 test('a list in which nothing is usable is refused', async () => {
   const request = jobRequest({ target: { append: { entities: ['unheard-of'] } } })
   await expect(jobs.create(caller, request)).rejects.toMatchObject({ entry: { code: '0x020002' } })
