@@ -6,7 +6,7 @@ import { type Static, Type } from 'typebox'
 import { isObject, type JsonObject, type Reading, read, refuse } from './reading.ts'
 
 /** The kinds of a typed value. */
-const PARAMETER_KINDS = ['string', 'number', 'boolean', 'array', 'object'] as const
+export const PARAMETER_KINDS = ['string', 'number', 'boolean', 'array', 'object'] as const
 export type ParameterKind = (typeof PARAMETER_KINDS)[number]
 
 /** One named, typed value. `value` holds it under its kind. Serves: Device-side exchange flows. */

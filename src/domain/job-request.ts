@@ -13,7 +13,7 @@ import type { Problem } from './problems.ts'
 import { isAbsent, type Members, readMembers, readWhole, readWord } from './reading.ts'
 import { refusalOf } from './refusal.ts'
 import { parseSchedule } from './schedule.ts'
-import { isEmptyTarget, readTarget, readTargetChange, type TargetRules } from './target-selection.ts'
+import { isEmptyTarget, problemOf, readTarget, readTargetChange, type TargetRules } from './target-selection.ts'
 
 /** What a request is read by: limits that an operator may set. */
 export interface JobRequestRules extends TargetRules {
@@ -148,7 +148,7 @@ function readParameters(
 ): Record<string, unknown> {
   const read = rules.readParameters(json, path)
   if (read.ok) return read.value
-  problems.push({ path: read.field, message: read.reason, kind: 'invalid' })
+  problems.push(problemOf(read))
   return {}
 }
 

@@ -9,13 +9,22 @@ import type { EntityWithParameters, FilterExpression, JobTarget, TargetSelection
 import type { Problem } from './problems.ts'
 import { isAbsent, readMembers } from './reading.ts'
 
-/** Reads parameters as an object, whether they came so or as the list of named, typed values. */
+/**
+ * Reads parameters as an object, whether they came so or as the list of named, typed values; `isUnknown` says of a field that the
+ * interface has none such.
+ */
 export type ParametersReader = (
   json: unknown,
   path: string,
 ) =>
   | { readonly ok: true; readonly value: Record<string, unknown> }
-  | { readonly ok: false; readonly field: string; readonly reason: string }
+  | { readonly ok: false; readonly field: string; readonly reason: string; readonly isUnknown?: boolean }
+
+/** What keeps parameters from being read, as one of the problems of a request. */
+export function problemOf(refused: Extract<ReturnType<ParametersReader>, { ok: false }>): Problem {
+  const { field, reason, isUnknown = false } = refused
+  return { path: field, message: reason, kind: isUnknown ? 'unknown' : 'invalid' }
+}
 
 /** What a target is read by. */
 export interface TargetRules {
@@ -137,7 +146,7 @@ function readEntitiesWithParameters(
     const id = readIdentifier(members.id, `${at}.id`, problems)
     if (isAbsent(members.parameters)) return id === undefined ? [] : [{ id }]
     const parameters = readParameters(members.parameters, `${at}.parameters`)
-    if (!parameters.ok) problems.push({ path: parameters.field, message: parameters.reason, kind: 'invalid' })
+    if (!parameters.ok) problems.push(problemOf(parameters))
     return id !== undefined && parameters.ok ? [{ id, parameters: parameters.value }] : []
   })
 }

@@ -1,7 +1,7 @@
 /** Builds what the doors for clients and for devices are made of. Decides nothing. */
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
-import { readParameters } from '../contract/device-parameters.ts'
+import { readRequestParameters } from '../contract/request-parameters.ts'
 import type { Access } from '../engine/access.ts'
 import { createAudit } from '../engine/audit.ts'
 import type { DatabaseClock } from '../engine/clock.ts'
@@ -153,7 +153,7 @@ export function northParts(parts: Shared, live: Live): NorthParts {
     bulkRowsMax: config.bulkRowsMax,
     rules: {
       entitiesMax: config.targetEntitiesMax,
-      readParameters,
+      readParameters: readRequestParameters,
       minOperationTimeoutMs: config.minOperationTimeoutMs,
       callbacks: {
         allowHttps: config.callbackAllowHttps,

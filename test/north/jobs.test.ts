@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { readParameters } from '../../src/contract/device-parameters.ts'
 import type { JobView } from '../../src/contract/job.ts'
+import { readRequestParameters } from '../../src/contract/request-parameters.ts'
 import { jobRoutes } from '../../src/north/jobs.ts'
 import { operationRoutes } from '../../src/north/operations.ts'
 import { testDatabase } from '../database.ts'
@@ -17,7 +17,7 @@ await workbench.provision(
 const rules = {
   entitiesMax: 100,
   minOperationTimeoutMs: 40_000,
-  readParameters,
+  readParameters: readRequestParameters,
   callbacks: { allowHttps: false, allowLoopback: false, allowLinkLocal: false },
 }
 const door = openDoor(workbench.caller, app => {
@@ -37,6 +37,26 @@ async function create(request: object): Promise<JobView> {
 }
 
 describe('POST of a job', () => {
+  test('refuses what a typed list of parameters would drop, naming it', async () => {
+    const typed = { name: 'b', type: 'boolean', value: { boolean: true } }
+    const own = [{ id: 'd0', parameters: [{ ...typed, value: { boolean: 'x' } }] }]
+    const answers = [
+      await door.ask('POST', jobsPath, reboot({ parameters: [{ ...typed, q: 1 }] })),
+      await door.ask('POST', jobsPath, reboot({ target: { append: { entitiesWithParameters: own } } })),
+    ]
+    expect(answers).toMatchObject([
+      { status: 400, body: { errors: [{ code: '0x010003', context: [{ name: 'job.request.parameters[0].q' }] }] } },
+      {
+        status: 400,
+        body: {
+          errors: [
+            { context: [{ name: 'job.request.target.append.entitiesWithParameters[0].parameters[0].value.boolean' }] },
+          ],
+        },
+      },
+    ])
+  })
+
   test('answers 201 with the job itself and its address, normalised', async () => {
     const answer = await door.ask(
       'POST',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readParameters } from '../../src/contract/device-parameters.ts'
+import { readRequestParameters } from '../../src/contract/request-parameters.ts'
 import { createPlanner } from '../../src/engine/plan.ts'
 import { planRoutes } from '../../src/north/plan.ts'
 import { sql } from '../../src/store/statement.ts'
@@ -21,7 +21,7 @@ const planner = createPlanner({
 const rules = {
   entitiesMax: 100,
   minOperationTimeoutMs: 40_000,
-  readParameters,
+  readParameters: readRequestParameters,
   callbacks: { allowHttps: false, allowLoopback: false, allowLinkLocal: false },
 }
 const door = openDoor(bench.caller, app => planRoutes(app, { planner, rules }))

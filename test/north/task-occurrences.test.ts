@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readParameters } from '../../src/contract/device-parameters.ts'
+import { readRequestParameters } from '../../src/contract/request-parameters.ts'
 import { createTasks } from '../../src/engine/tasks.ts'
 import { taskOccurrencesRoutes } from '../../src/north/task-occurrences.ts'
 import { taskRoutes } from '../../src/north/tasks.ts'
@@ -28,7 +28,7 @@ const tasks = createTasks({
 const rules = {
   entitiesMax: 100,
   minOperationTimeoutMs: 40_000,
-  readParameters,
+  readParameters: readRequestParameters,
   callbacks: { allowHttps: false, allowLoopback: false, allowLinkLocal: false },
 }
 const door = openDoor(bench.caller, app => {
