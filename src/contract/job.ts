@@ -107,7 +107,9 @@ export const OperationParametersSchema = Type.Object(
     ackTimeout: Type.Optional(whole('Milliseconds to wait for the acknowledgement; 0 or absent: no limit')),
     timeout: Type.Optional(whole('Milliseconds to wait for the end', { default: 60_000 })),
     retries: Type.Optional(whole('Retries without acknowledgement or after a time-out', { default: 0 })),
-    retriesDelay: Type.Optional(whole('Milliseconds between attempts', { default: 0 })),
+    retriesDelay: Type.Optional(
+      whole('Milliseconds between attempts; where the device is taken and it is 0, a second', { default: 0 }),
+    ),
     retryResultList: Type.Optional(
       Type.Array(Type.Enum([...OPERATION_RESULTS]), { description: 'Results that cause a retry' }),
     ),

@@ -156,7 +156,7 @@ export function placeInSpread(
   )
 }
 
-/** Holds an operation between two attempts until `retriesDelay` is over. */
+/** Holds an operation between two attempts, or after a launch that was put off, until its pause is over. */
 export function retryPause(retryAt: Instant | null, attempt: number, now: Instant): Holds {
   if (retryAt === null) return undefined
   return gate(

@@ -63,6 +63,17 @@ export function deviceResult(word: string): OperationResult {
   return (OPERATION_RESULTS as readonly string[]).includes(word) ? (word as OperationResult) : 'UNKNOWN_RESULT'
 }
 
+/** A device that is taken is asked again no sooner: without a pause its turn would be looked for as fast as the engine goes round. */
+const POSTPONED_MS = 1_000
+
+/** How long an attempt waits that follows another, or a launch that was put off since its device was taken. */
+export function pauseBeforeAttempt(
+  { retriesDelayMs }: Pick<OperationRules, 'retriesDelayMs'>,
+  everLaunched: boolean,
+): number {
+  return retriesDelayMs === 0 && !everLaunched ? POSTPONED_MS : retriesDelayMs
+}
+
 const RETRIED_WITHOUT_LISTING: ReadonlySet<Observation> = new Set<Observation>([
   'deadlineOver',
   'unreachable',

@@ -8,7 +8,7 @@ import { openCounter } from '../domain/counters.ts'
 import type { OperationKey } from '../domain/identity.ts'
 import { isCancelling } from '../domain/job.ts'
 import { FIRST_PLACE } from '../domain/launching.ts'
-import type { OperationRules } from '../domain/operation-event.ts'
+import { type OperationRules, pauseBeforeAttempt } from '../domain/operation-event.ts'
 import { enqueueReady } from '../store/claims.ts'
 import { CounterDeltas, writeDeltas } from '../store/counters.ts'
 import type { Transaction } from '../store/database.ts'
@@ -270,8 +270,8 @@ function carryOut(tx: Transaction, drafts: readonly OperationDraft[], now: Date)
   const ready: OperationRow[] = []
   for (const { row, rules, consequences } of drafts) {
     if (consequences.deadline) timers.push({ key: row, dueAt: row.deadlineAt!, duty: 'deadline' })
-    const delayed = consequences.retry && rules.retriesDelayMs > 0
-    if (delayed) timers.push({ key: row, dueAt: new Date(now.getTime() + rules.retriesDelayMs), duty: 'retry' })
+    const pause = consequences.retry ? pauseBeforeAttempt(rules, row.startedAt !== null) : 0
+    if (pause > 0) timers.push({ key: row, dueAt: new Date(now.getTime() + pause), duty: 'retry' })
     else if (consequences.retry || consequences.enqueue) ready.push(row)
   }
   const places = ready.map(({ job, partition, entity }) => ({ job, partition, entity, place: FIRST_PLACE }))

@@ -40,7 +40,7 @@ export function createWhy({ database, now, redeliveryMs }: WhyParts): Why {
       if (!view) return undefined
       return {
         status: view.phase === 'BETWEEN_ATTEMPTS' ? 'PENDING' : view.phase,
-        attempt: view.attempt,
+        attempt: view.everLaunched ? view.attempt : 0,
         attemptsMax: view.rules.retries + 1,
         explainedAt,
         ...whyHeld(view, explainedAt.getTime()),

@@ -151,7 +151,11 @@ export function operationFields(kind: OperationKind, organization: number): read
       { needs: isOpen ? ['job', 'detail'] : ['job'] },
     ),
     ofJob('number', 'operations.attempts.total operationAttemptMax', sql`(j.retries + 1)`),
-    field('number', 'operations.attempts.current operationAttemptCurrent', sql`o.attempt`),
+    field(
+      'number',
+      'operations.attempts.current operationAttemptCurrent',
+      sql`(case when o.started_at is null then 0 else o.attempt end)`,
+    ),
     ofJob(
       'boolean',
       'operations.notify operationNotify jobs.request.notify jobNotify',

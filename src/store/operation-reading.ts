@@ -17,7 +17,7 @@ export interface OperationReading extends OperationKey {
   status: OperationStatus
   /** null while it is open */
   result: OperationResult | null
-  /** attempts launched so far */
+  /** the present attempt; 0 before the first launch, however often that was put off */
   attempt: number
   startedAt: Date | null
   endedAt: Date | null
@@ -32,7 +32,8 @@ export interface OperationReading extends OperationKey {
 /** Columns of an `OperationReading` over a key `k` with its `ended`, and what goes with it in `operationReadingFromSql`. */
 const operationReadingColumnsSql = `k.job, k.partition, k.entity, coalesce(e.identifier, f.identifier, '') as identifier,
   coalesce(e.resource_type, f.resource_type, '') as "resourceType", coalesce(o.status, x.status) as status, x.result,
-  coalesce(o.attempt, x.attempt) as attempt, coalesce(o.started_at, x.started_at) as "startedAt", x.ended_at as "endedAt",
+  case when coalesce(o.started_at, x.started_at) is null then 0 else coalesce(o.attempt, x.attempt) end as attempt,
+  coalesce(o.started_at, x.started_at) as "startedAt", x.ended_at as "endedAt",
   coalesce(d.parameters, x.parameters) as parameters, coalesce(d.steps, x.steps) as steps,
   coalesce(d.attempts, x.attempts) as attempts, coalesce(d.description, x.description) as description`
 

@@ -7,7 +7,13 @@ import {
   OPERATION_RESULTS,
   type OperationPhase,
 } from '../../src/domain/operation.ts'
-import { deviceResult, nameObservation, nameWord, type OperationRules } from '../../src/domain/operation-event.ts'
+import {
+  deviceResult,
+  nameObservation,
+  nameWord,
+  type OperationRules,
+  pauseBeforeAttempt,
+} from '../../src/domain/operation-event.ts'
 
 const rules: OperationRules = {
   ackTimeoutMs: 1_000,
@@ -126,5 +132,11 @@ describe('what senders and keepers see', () => {
     expect(nameObservation(at('PENDING', { attempt: 1 }), rules, 'slotTaken')).toBe('slotTaken')
     const unlisted = { ...rules, retryResults: new Set<never>() }
     expect(nameObservation(at('PENDING', { attempt: 0 }), unlisted, 'slotTaken')).toBe('slotTaken')
+  })
+
+  test('an attempt waits as long as the request says, and a second at least where the slot was taken and it says nothing', () => {
+    expect(pauseBeforeAttempt({ retriesDelayMs: 0 }, true)).toBe(0)
+    expect(pauseBeforeAttempt({ retriesDelayMs: 0 }, false)).toBe(1_000)
+    expect(pauseBeforeAttempt({ retriesDelayMs: 500 }, false)).toBe(500)
   })
 })

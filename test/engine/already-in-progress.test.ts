@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { createWhy } from '../../src/engine/why.ts'
+import { readOperationPage } from '../../src/store/operation-reading.ts'
 import { testDatabase } from '../database.ts'
 import { operationOf, SECOND, say, silent, summaryOfJob } from './scenario.ts'
 import { createWorkbench, EPOCH, jobRequest } from './workbench.ts'
@@ -7,6 +9,7 @@ const { database } = await testDatabase()
 const bench = await createWorkbench(database)
 const { jobs, caller } = bench
 bench.device = silent
+const why = createWhy({ database, now: () => bench.clock.now(), redeliveryMs: 30_000 })
 let made = 0
 
 async function newDevice(flow: 'http' | 'pull' = 'http') {
@@ -15,8 +18,8 @@ async function newDevice(flow: 'http' | 'pull' = 'http') {
   return `busy-${made}`
 }
 
-async function jobOn(device: string, more: { name?: string; retries?: number } = {}) {
-  const { retries = 0, ...rest } = more
+async function jobOn(device: string, more: { name?: string; retries?: number; retriesDelay?: number } = {}) {
+  const { retries = 0, retriesDelay = 10 * SECOND, ...rest } = more
   const { job } = await jobs.create(
     caller,
     jobRequest({
@@ -25,7 +28,7 @@ async function jobOn(device: string, more: { name?: string; retries?: number } =
         ackTimeout: 3_600_000,
         timeout: 60_000,
         retries,
-        retriesDelay: 10 * SECOND,
+        retriesDelay,
         retryResultList: retries > 0 ? ['ALREADY_IN_PROGRESS'] : [],
       },
       ...rest,
@@ -108,6 +111,28 @@ test.each(['http', 'pull'] as const)('where it is listed, the second waits for i
     status: flow === 'pull' ? 'WAITING_FOR_CONNECTION' : 'WAITING_FOR_ACK',
     attempt: 2,
   })
+})
+
+test('what was never launched is at attempt 0, however often it was put off', async () => {
+  const device = await newDevice()
+  const first = await jobOn(device)
+  const second = await jobOn(device, { retries: 3 })
+  await bench.advance(11 * SECOND)
+  const shown = async () => (await readOperationPage(database, second, { skip: 0 }, 1))[0]
+  expect(await shown()).toMatchObject({ attempt: 0, startedAt: null, attempts: [{ attempt: 1 }, { attempt: 2 }] })
+  expect(await why.explain(caller.organization, (await shown())!)).toMatchObject({ attempt: 0, attemptsMax: 4 })
+  await say(bench, first, device, { resultCode: 'SUCCESSFUL' })
+  await bench.advance(11 * SECOND)
+  expect(await shown()).toMatchObject({ attempt: 3, startedAt: expect.any(Date) })
+})
+
+test('without a pause between attempts a taken device is tried again each second, not without end at once', async () => {
+  const device = await newDevice()
+  await jobOn(device)
+  const second = await jobOn(device, { retries: 5, retriesDelay: 0 })
+  expect(await operationOf(bench, second, device)).toMatchObject({ status: 'PENDING', attempt: 1 })
+  await bench.advance(SECOND)
+  expect(await operationOf(bench, second, device)).toMatchObject({ status: 'PENDING', attempt: 2 })
 })
 
 test('a device keeps its slot between two attempts, and a cancelled launch does not hold it', async () => {

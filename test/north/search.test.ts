@@ -200,6 +200,13 @@ describe('a search of operations', () => {
     expect(rows.map(row => row.entityId).sort()).toEqual(expected)
   })
 
+  test('finds what was never launched at attempt 0, however often its launch was put off', async () => {
+    await database.executeSql(`update operation set attempt = 2 where started_at is null`)
+    const { rows } = await search(OPEN, { filter: { eq: { operationAttemptCurrent: 0 } } })
+    expect(rows).toMatchObject([{ jobId: ids.paused, attempts: { current: 0 } }])
+    expect((await search(OPEN, { filter: { eq: { operationAttemptCurrent: 2 } } })).status).toBe(204)
+  })
+
   test('finds one by its id, also after it ended', async () => {
     const { rows } = await search(HISTORY, { filter: { eq: { entityId: 'd1' } } })
     const again = await search(HISTORY, { filter: { eq: { operationId: rows[0]?.operationId } } })
