@@ -31,7 +31,10 @@ export interface Loop {
   start(): void
   /** Ends the repeating; resolves when the run in hand has ended. Does nothing on a stopped loop. */
   stop(): Promise<void>
-  /** Makes the next run come at once; a wake-up during a run brings another one after it. Nothing is kept while stopped. */
+  /**
+   * Makes the next run come at once, or once the rest or the pause after a failure is over; a wake-up during a run brings another one after
+   * it. Nothing is kept while stopped.
+   */
   wake(): void
   /** Runs once now, after the run in hand; answers as the loop's own `runOnce` and fails as it does. */
   runOnce(now: Date): Promise<Date | null>
@@ -41,7 +44,7 @@ export interface Loop {
 const WOKEN = new Error('woken')
 const PAUSES = { firstPauseMs: 100, longestPauseMs: 10_000 }
 
-/** Makes a loop, not yet started. A failed run is logged and tried again after 100 ms, then twice as long, up to 10 s. */
+/** Makes a loop, not yet started. A failed run is logged and tried again after 100 ms, then twice as long, up to 10 s, woken or not. */
 export function createLoop({
   name,
   clock,
@@ -93,13 +96,13 @@ export function createLoop({
         const nextWorkAt = await runInTurn(() => clock.now(), stopping)
         failures = 0
         await sleepUntil(nextRunAt(nextWorkAt), stopping)
-        await rest(startedAt, stopping)
       } catch (error) {
         if (stopping.aborted) return
         log.error({ err: error, loop: name }, 'a run of a loop failed and is tried again')
-        woken = false
-        await sleepUntil(new Date(clock.now().getTime() + pauseAfter(failures++, PAUSES)), stopping)
+        // Whoever wakes it meanwhile waits as well: under load a loop is woken all the time, and what fails would never rest.
+        await clock.sleepUntil(new Date(clock.now().getTime() + pauseAfter(failures++, PAUSES)), stopping)
       }
+      await rest(startedAt, stopping)
       // A loop that always has more to do must not keep timers and sockets from their turn.
       await nextTurn()
     }

@@ -90,6 +90,65 @@ test('a failing run is tried again after growing pauses and never ends the loop'
   expect(runs).toEqual([later(0), later(100), later(300), later(700)])
 })
 
+test('a wake-up shortens no pause after a failure, and the run behind the pause does what it asked for', async () => {
+  const clock = createVirtualClock(startAt)
+  const runs: Date[] = []
+  const loop = createLoop({
+    name: 'test-loop',
+    clock,
+    log: silentLog,
+    pollMs: Number.POSITIVE_INFINITY,
+    runOnce: async now => {
+      runs.push(now)
+      if (runs.length < 3) throw new Error('one row cannot be written')
+      return null
+    },
+  })
+  loop.start()
+  await clock.asleep(1)
+  for (let ms = 0; ms < 400; ms += 5) {
+    loop.wake()
+    await clock.advanceBy(5, 1)
+  }
+  await loop.stop()
+  expect(runs.slice(0, 3)).toEqual([later(0), later(100), later(300)])
+  expect(runs.length).toBeGreaterThan(3)
+})
+
+test('a stop ends the pause after a failure at once', async () => {
+  const clock = createVirtualClock(startAt)
+  const loop = createLoop({
+    name: 'test-loop',
+    clock,
+    log: silentLog,
+    runOnce: () => Promise.reject(new Error('the database is away')),
+  })
+  loop.start()
+  await clock.asleep(1)
+  await loop.stop()
+  expect(clock.now()).toEqual(startAt)
+})
+
+test('a loop that fails rests between its runs as one that does not', async () => {
+  const clock = createVirtualClock(startAt)
+  const runs: Date[] = []
+  const loop = createLoop({
+    name: 'test-loop',
+    clock,
+    log: silentLog,
+    restMs: 1_000,
+    runOnce: async now => {
+      runs.push(now)
+      throw new Error('the database is away')
+    },
+  })
+  loop.start()
+  await clock.asleep(1)
+  await clock.advanceBy(2_000, 1)
+  await loop.stop()
+  expect(runs).toEqual([later(0), later(1_000), later(2_000)])
+})
+
 test('stop aborts the signal, waits for the run in hand, and no run follows', async () => {
   const events = new EventEmitter()
   const ending = Promise.withResolvers<void>()
