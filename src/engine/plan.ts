@@ -140,9 +140,13 @@ async function count(
 
 /** What of a list names nothing, or names it again. */
 function listRefusals(asked: readonly string[], known: ReadonlySet<string>) {
-  const distinct = new Set(asked)
+  const distinct = new Set<string>()
+  const repeated: string[] = []
+  for (const id of asked) {
+    if (distinct.has(id)) repeated.push(id)
+    distinct.add(id)
+  }
   const missing = [...distinct].filter(id => !known.has(id))
-  const repeated = asked.filter((id, index) => asked.indexOf(id) !== index)
   return {
     notProvisioned: { ids: missing, count: missing.length },
     duplicated: { ids: repeated, count: repeated.length },

@@ -43,6 +43,14 @@ test('a list is judged name by name, and nothing is made', async () => {
   })
 })
 
+test('a long list is judged in a time that grows as its length', { timeout: 15_000 }, async () => {
+  const entities = ids('nobody', 200_000)
+  expect(await plan({ target: { append: { entities: [...entities, 'nobody-0'] } } })).toMatchObject({
+    total: 0,
+    refused: { duplicated: ['nobody-0'] },
+  })
+})
+
 test('a tag names what it refuses, a filter selects what the operation applies to', async () => {
   const byTag = await plan({ target: { append: { tags: ['all'] } } })
   expect(byTag).toMatchObject({ total: 10, refused: { notAllowed: ['asset'] } })
