@@ -1,14 +1,22 @@
 /**
- * Takes due timers and does their duty: deadlines are judged, retries made ready, requests of lost senders given back.
- * Refuses to know what any of it means for an operation: the lifecycle does.
+ * Takes due timers and does their duty: deadlines are judged, retries made ready, requests of lost senders given back. An operation
+ * that cannot be written is put off and holds up no other. Refuses to know what any of it means for an operation: the lifecycle does.
  */
 import type { Logger } from 'pino'
 import { type OperationKey, operationId } from '../domain/identity.ts'
 import { FIRST_PLACE } from '../domain/launching.ts'
 import { enqueueReady } from '../store/claims.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import { armTimers, type DueTimer, nextTimerAt, takeDueTimers, timerKeys } from '../store/operation-timers.ts'
+import {
+  armTimers,
+  type DueTimer,
+  dropTimer,
+  nextTimerAt,
+  takeDueTimers,
+  timerKeys,
+} from '../store/operation-timers.ts'
 import { keyText, type OperationRow, readOpenOperations } from '../store/operations.ts'
+import { isFaultOfItem } from './batch-faults.ts'
 import type { Happening } from './operation-draft.ts'
 import { applyHappenings } from './operation-transitions.ts'
 import type { RequestSender } from './request-sender.ts'
@@ -17,6 +25,8 @@ import type { RequestSender } from './request-sender.ts'
 const TIMERS_AT_A_TIME = 8
 /** How soon what a living node still has in hand is looked after again. */
 const LOOK_AGAIN_MS = 1_000
+/** How soon an operation that cannot be written is tried again: whoever reads of it in the log may have mended it by then. */
+const PUT_OFF_MS = 60_000
 
 export interface DeadlineKeeperParts {
   readonly database: Database
@@ -32,28 +42,65 @@ export interface DeadlineKeeperParts {
 export function createDeadlineKeeping(
   parts: DeadlineKeeperParts,
 ): (now: Date, signal: AbortSignal) => Promise<Date | null> {
-  async function keep(tx: Transaction, now: Date): Promise<{ taken: number; lost: readonly OperationRow[] }> {
-    const due = await takeDueTimers(tx, now, TIMERS_AT_A_TIME)
-    await judgeDeadlines(tx, due, now)
-    await readyRetries(tx, due)
-    const lost = await lookAfterSends(tx, due, parts, now)
-    return { taken: due.length, lost }
+  const { database, log, onCommit } = parts
+
+  /** Keeps at most so many timers; answers how many there were, and what kept them all from being kept. */
+  async function keep(now: Date, limit: number): Promise<{ due: readonly DueTimer[]; fault?: unknown }> {
+    let due: readonly DueTimer[] = []
+    let lost: readonly OperationRow[] = []
+    const work = async (tx: Transaction) => {
+      due = await takeDueTimers(tx, now, limit)
+      await judgeDeadlines(tx, due, now)
+      await readyRetries(tx, due)
+      lost = await lookAfterSends(tx, due, parts, now)
+    }
+    try {
+      await database.transaction(work, { byKey: true })
+    } catch (fault) {
+      if (isFaultOfItem(fault)) return { due, fault }
+      throw fault
+    }
+    if (due.length > 0) onCommit()
+    for (const row of lost) {
+      log.debug(
+        { operation: operationId(row), sender: row.sender },
+        'the sender of a request is lost: it is given back',
+      )
+    }
+    return { due }
+  }
+
+  /** Makes two timers of one that holds an operation at fault, or puts that off where it holds no other; answers whether it did that. */
+  async function setApart(timer: DueTimer, now: Date, fault: unknown): Promise<boolean> {
+    const { dueAt, duty, node } = timer
+    const keys = timerKeys(timer)
+    const isAlone = keys.length === 1
+    const half = Math.ceil(keys.length / 2)
+    const armed = await database.transaction(async tx => {
+      if (!(await dropTimer(tx, timer))) return false
+      const arm = (some: readonly OperationKey[], at: Date) =>
+        armTimers(
+          tx,
+          some.map(key => ({ key, dueAt: at, duty, ...(node !== null && { node }) })),
+        )
+      if (isAlone) await arm(keys, new Date(now.getTime() + PUT_OFF_MS))
+      else for (const some of [keys.slice(0, half), keys.slice(half)]) await arm(some, dueAt)
+      return true
+    })
+    if (!isAlone || !armed) return false
+    log.error({ err: fault, operation: operationId(keys[0]!), duty }, 'the timer of an operation is put off: it fails')
+    return true
   }
 
   return async (now, signal) => {
-    let taken = TIMERS_AT_A_TIME
-    while (taken === TIMERS_AT_A_TIME && !signal.aborted) {
-      const kept = await parts.database.transaction(tx => keep(tx, now), { byKey: true })
-      taken = kept.taken
-      if (taken > 0) parts.onCommit()
-      for (const row of kept.lost) {
-        parts.log.debug(
-          { operation: operationId(row), sender: row.sender },
-          'the sender of a request is lost: it is given back',
-        )
-      }
+    let limit = TIMERS_AT_A_TIME
+    for (let more = true; more && !signal.aborted; ) {
+      const { due, fault } = await keep(now, limit)
+      if (fault === undefined) more = due.length === limit
+      else if (due.length > 1) limit = 1
+      else if (await setApart(due[0]!, now, fault)) limit = TIMERS_AT_A_TIME
     }
-    return await nextTimerAt(parts.database)
+    return await nextTimerAt(database)
   }
 }
 

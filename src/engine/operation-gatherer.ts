@@ -7,7 +7,8 @@ import type { Logger } from 'pino'
 import { DroverError, ERRORS } from '../domain/errors.ts'
 import { operationId } from '../domain/identity.ts'
 import { MissingLifecycleRow } from '../domain/operation.ts'
-import { type Database, sqlState } from '../store/database.ts'
+import type { Database } from '../store/database.ts'
+import { isFaultOfContent, isFaultOfItem } from './batch-faults.ts'
 import type { Clock } from './clock.ts'
 import type { Answer, Happening } from './operation-draft.ts'
 import type { OperationMemory } from './operation-memory.ts'
@@ -105,8 +106,7 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
       onApplied(happenings)
       onCommit()
     } catch (error) {
-      const storable = !isFaultOfContent(error)
-      if (storable && !(error instanceof MissingLifecycleRow)) {
+      if (!isFaultOfItem(error)) {
         for (const { reject } of batch) reject(error)
         return
       }
@@ -117,7 +117,7 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
         return
       }
       const { happening, reject } = batch[0]!
-      if (storable) {
+      if (!isFaultOfContent(error)) {
         log.error({ err: error, operation: operationId(happening.key) }, 'something happened that cannot happen')
         return reject(error)
       }
@@ -152,11 +152,6 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
       }
     },
   }
-}
-
-/** Data exceptions (class 22) and limits of the server (54) lie with the message; everything else lies with us or the database. */
-function isFaultOfContent(error: unknown): boolean {
-  return /^(22|54)/.test(sqlState(error) ?? '')
 }
 
 /** Whether a message was refused because it cannot be stored. */

@@ -62,6 +62,21 @@ export function takeDueTimers(db: Queryable, now: Date, limit: number): Promise<
   return db.run(take, [now, limit])
 }
 
+const drop = statement<unknown, [Date, string, number | null, bigint[], number[], bigint[]]>(
+  'operation_timers_drop',
+  `delete from operation_timer
+    where ctid = any(array(select ctid from operation_timer
+                            where due_at = $1 and duty = $2 and node is not distinct from $3::int
+                              and jobs = $4::bigint[] and partitions = $5::smallint[] and entities = $6::bigint[]
+                            limit 1 for update skip locked))`,
+)
+
+/** Takes a timer that was found due before; answers false where somebody else has taken it since. */
+export async function dropTimer(db: Queryable, timer: DueTimer): Promise<boolean> {
+  const { dueAt, duty, node, jobs, partitions, entities } = timer
+  return (await db.count(drop, [dueAt, duty, node, jobs, partitions, entities])) > 0
+}
+
 const next = statement<{ dueAt: Date | null }, []>(
   'operation_timers_next',
   'select min(due_at) as "dueAt" from operation_timer',
