@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { Database } from '../store/database.ts'
 import { notifyNodes, WAKE_CHANNEL } from '../store/nodes.ts'
 import type { DeviceNumbers } from '../store/operation-devices.ts'
+import { forgetConnectionsOfDead } from '../store/presence.ts'
 import { type Answers, createAnswers, createMessageFiling } from './answers.ts'
 import type { Clock } from './clock.ts'
 import type { Connector } from './connector.ts'
@@ -106,6 +107,13 @@ export function createEngine(parts: EngineParts): Engine {
         log.warn({ err: error, node }, 'connected devices were not recorded again; tried after the next heartbeat')
         throw error
       }),
+    onDeath: silentSince =>
+      database
+        .transaction(tx => forgetConnectionsOfDead(tx, silentSince))
+        .catch((error: unknown) => {
+          log.warn({ err: error, node }, 'connections of dead nodes were not forgotten; tried after the next heartbeat')
+          throw error
+        }),
     onChange: living => log.info({ node, living: [...living] }, 'the living nodes changed'),
   })
   let announcing: NodeJS.Timeout | null = null

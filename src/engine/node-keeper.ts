@@ -6,7 +6,6 @@
 import { partitionsOf } from '../domain/partition-shares.ts'
 import type { Database } from '../store/database.ts'
 import { buryNodes, lastHeartbeats, livingNodes, recordHeartbeat, retireNode } from '../store/nodes.ts'
-import { forgetConnectionsOfDead } from '../store/presence.ts'
 
 /** How often a node says that it lives, and after how long a silence it counts as dead. */
 export const HEARTBEAT_MS = 1_000
@@ -27,6 +26,11 @@ export interface NodeKeepingParts {
    * It was, and others may have forgotten its connections. No heartbeat waits for this, and what fails is done again after the next.
    */
   readonly onRevival: () => Promise<void>
+  /**
+   * The living are others than before: who has been silent since an instant may have died with connections in hand. No heartbeat waits for
+   * this either, and what fails is done again after the next.
+   */
+  readonly onDeath: (silentSince: Date) => Promise<void>
   /** another node has come, or has been silent for so long that it counts as dead; told at the first heartbeat, too */
   readonly onChange: (living: ReadonlySet<number>) => void
 }
@@ -55,30 +59,19 @@ export function createNodeKeeping({
   measureClock,
   onSilence,
   onRevival,
+  onDeath,
   onChange,
 }: NodeKeepingParts): NodeKeeping {
   let living: ReadonlySet<number> = new Set()
   let partitions: readonly number[] = []
   let beatAt: Date | null = null
-  let isRevived = true
-  let reviving = false
   let since: Date | null = null
   const isSilentSince = (at: Date | null, now: Date) => at !== null && now.getTime() - at.getTime() > DEAD_AFTER_MS
   const isLiving = (now: Date) => beatAt !== null && !isSilentSince(beatAt, now)
 
-  /** Where that takes longer than the silence that counts as death, waiting for it would make it needed again. */
-  function revive(): void {
-    if (isRevived || reviving) return
-    reviving = true
-    isRevived = true
-    onRevival()
-      .catch(() => {
-        isRevived = false
-      })
-      .finally(() => {
-        reviving = false
-      })
-  }
+  // Where these took longer than the silence that counts as death, waiting for them would make them needed again.
+  const revival = besideHeartbeats(onRevival)
+  const farewell = besideHeartbeats(now => onDeath(new Date(now.getTime() - DEAD_AFTER_MS)))
 
   return {
     living: () => living,
@@ -95,7 +88,7 @@ export function createNodeKeeping({
       beatAt = now
       if (ownAt !== null && isSilentSince(ownAt, now)) {
         onSilence(now.getTime() - ownAt.getTime())
-        isRevived = false
+        revival.ask()
       }
       const found = await livingNodes(database, deadSince)
       for (const each of found) if (since === null || each.since < since) since = each.since
@@ -103,15 +96,39 @@ export function createNodeKeeping({
       const changed = alive.size !== living.size || [...alive].some(node => !living.has(node))
       living = alive.add(self.node)
       if (changed) {
+        farewell.ask()
         onChange(living)
         partitions = partitionsOf(self.node, living)
-        await forgetConnectionsOfDead(database, deadSince)
         await buryNodes(database, new Date(now.getTime() - BURIED_AFTER_MS))
       }
-      revive()
+      farewell.go(now)
+      revival.go(now)
       await measureClock()
       return new Date(now.getTime() + HEARTBEAT_MS)
     },
     leave: now => retireNode(database, self.node, new Date(now.getTime() - DEAD_AFTER_MS)),
+  }
+}
+
+/** Work that no heartbeat waits for: once asked for it is done, and where that fails, done again at the next heartbeat. */
+function besideHeartbeats(work: (now: Date) => Promise<void>) {
+  let isDone = true
+  let underWay = false
+  return {
+    ask() {
+      isDone = false
+    },
+    go(now: Date) {
+      if (isDone || underWay) return
+      underWay = true
+      isDone = true
+      work(now)
+        .catch(() => {
+          isDone = false
+        })
+        .finally(() => {
+          underWay = false
+        })
+    },
   }
 }

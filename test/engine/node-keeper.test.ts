@@ -9,6 +9,7 @@ const quiet = {
   measureClock: async () => {},
   onSilence: () => {},
   onRevival: async () => {},
+  onDeath: async () => {},
   onChange: () => {},
 }
 const at = (seconds: number) => new Date(EPOCH.getTime() + seconds * 1_000)
@@ -27,6 +28,7 @@ test('a heartbeat does not wait for what is recorded again after a silence, and 
       revivals.push(revival)
       return revival.promise
     },
+    onDeath: async () => {},
     onChange: () => {},
   })
   await keeping.turn(at(0))
@@ -73,4 +75,34 @@ test('nodes that start one after the other after an outage agree since when some
   await second.turn(at(2_008))
   await first.turn(at(2_009))
   expect(first.livedSince(at(2_009))).toEqual(at(2_000))
+})
+
+test('connections of a dead node are forgotten beside the heartbeats, and again after the next one where that fails', async () => {
+  const forgettings: { silentSince: Date; outcome: PromiseWithResolvers<void> }[] = []
+  const keeping = createNodeKeeping({
+    ...quiet,
+    database,
+    self: { node: 21, name: 'node-21', roles: ['south'] },
+    onDeath(silentSince) {
+      const outcome = Promise.withResolvers<void>()
+      forgettings.push({ silentSince, outcome })
+      return outcome.promise
+    },
+  })
+  const since = () => forgettings.map(({ silentSince }) => silentSince)
+  const end = async (fault?: Error) => {
+    const { outcome } = forgettings.at(-1)!
+    if (fault) outcome.reject(fault)
+    else outcome.resolve()
+    await outcome.promise.catch(() => {})
+  }
+  await keeping.turn(at(3_000))
+  await keeping.turn(at(3_001))
+  expect(since()).toEqual([at(2_995)])
+  await end(new Error('deadlock detected'))
+  await keeping.turn(at(3_002))
+  expect(since()).toEqual([at(2_995), at(2_997)])
+  await end()
+  await keeping.turn(at(3_003))
+  expect(since()).toHaveLength(2)
 })
