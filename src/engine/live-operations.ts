@@ -10,6 +10,7 @@ import type { Database } from '../store/database.ts'
 import { type OperationReading, readNewestEnded, readOperationPage } from '../store/operation-reading.ts'
 import type { Clock } from './clock.ts'
 import { createLoop } from './loop.ts'
+import { oneByOne } from './one-by-one.ts'
 
 /** How deep a page that is watched may lie: it is read again and again. */
 export const WATCHED_DEPTH_MAX = 10_000
@@ -112,11 +113,11 @@ export function createLiveOperations(parts: {
   }
 
   async function runOnce(_now: Date, signal: AbortSignal): Promise<null> {
-    for (const topic of [...topics.values()]) {
-      if (signal.aborted) return null
+    // A page that cannot be read in time must not keep the others from those who watch them.
+    await oneByOne([...topics.values()], signal, async topic => {
       await topic.look(topic)
       topic.fresh.clear()
-    }
+    })
     return null
   }
 

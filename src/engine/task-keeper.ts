@@ -15,6 +15,7 @@ import {
   type TaskRow,
   updateTask,
 } from '../store/tasks.ts'
+import { oneByOne } from './one-by-one.ts'
 import { placeWaitingJob, taskScheduleOf } from './task-occurrences.ts'
 import { decideTaskOrRefuse } from './tasks.ts'
 
@@ -30,7 +31,10 @@ export interface TaskKeeperParts {
   readonly livedSince: (now: Date) => Date
 }
 
-/** One turn: every task that has something to follow, each in a transaction of its own; answers when the next has. */
+/**
+ * One turn: every task that has something to follow, each in a transaction of its own, so that one that fails holds up no other; answers
+ * when the next has.
+ */
 export function createTaskKeeping({
   database,
   nextNumber,
@@ -88,18 +92,25 @@ export function createTaskKeeping({
     return true
   }
 
+  async function allDue(now: Date): Promise<bigint[]> {
+    const all: bigint[] = []
+    for (;;) {
+      const due = await dueTasks(database, now, all.at(-1) ?? 0n, TASKS_AT_ONCE)
+      all.push(...due)
+      if (due.length < TASKS_AT_ONCE) return all
+    }
+  }
+
   return async (now, signal) => {
     let moved = false
-    for (let after: bigint | undefined = 0n; after !== undefined; ) {
-      const due: bigint[] = await dueTasks(database, now, after, TASKS_AT_ONCE)
-      for (const task of due) {
-        if (signal.aborted) return now
+    try {
+      await oneByOne(await allDue(now), signal, async task => {
         if (await database.transaction(tx => follow(tx, task, now))) moved = true
-      }
-      after = due.length === TASKS_AT_ONCE ? due.at(-1) : undefined
+      })
+    } finally {
+      if (moved) onCommit()
     }
-    if (moved) onCommit()
-    return await nextTaskDueAt(database, now)
+    return signal.aborted ? now : await nextTaskDueAt(database, now)
   }
 }
 
