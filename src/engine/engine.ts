@@ -258,7 +258,7 @@ export function createEngine(parts: EngineParts): Engine {
   })
   add('job-keeper', keeping.keep)
   add(LARGE_JOB_KEEPER, keeping.keepLarge)
-  add('housekeeper', createHousekeeping(database, parts), { pollMs: HOUSE_POLL_MS })
+  add('housekeeper', createHousekeeping(database, parts, log), { pollMs: HOUSE_POLL_MS })
   const { nextNumber } = parts
   add('task-keeper', createTaskKeeping({ database, nextNumber, onCommit: wake, livedSince: nodes.livedSince }), {
     pollMs: TASK_POLL_MS,

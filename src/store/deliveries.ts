@@ -219,12 +219,12 @@ export async function reopenDelivery(tx: Transaction, delivery: string, now: Dat
 const forget = statement<unknown, [Date, number]>(
   'deliveries_forget',
   `delete from delivery
-    where ctid = any(array(select ctid from delivery where ended_at < $1 order by ended_at limit $2))`,
+    where ctid = any(array(select ctid from delivery where ended_at < $1 order by ended_at limit $2 for update skip locked))`,
 )
 
-/** Forgets up to `limit` deliveries that ended before an instant, the oldest first. */
-export async function forgetDeliveries(db: Queryable, before: Date, limit: number): Promise<void> {
-  await db.run(forget, [before, limit])
+/** Forgets up to `limit` deliveries that ended before an instant, the oldest first; answers how many. */
+export function forgetDeliveries(db: Queryable, before: Date, limit: number): Promise<number> {
+  return db.count(forget, [before, limit])
 }
 
 /** Which part of the log; null for any. */

@@ -38,9 +38,13 @@ export async function fileMessages(db: Queryable, messages: readonly FiledMessag
   ])
 }
 
-const forget = statement<unknown, [Date]>('filed_messages_forget', 'delete from filed_message where received_at < $1')
+const forget = statement<unknown, [Date, number]>(
+  'filed_messages_forget',
+  `delete from filed_message
+    where ctid = any(array(select ctid from filed_message where received_at < $1 order by received_at limit $2 for update skip locked))`,
+)
 
-/** Forgets messages older than an instant. */
-export async function forgetFiledMessages(db: Queryable, before: Date): Promise<void> {
-  await db.run(forget, [before])
+/** Forgets up to `limit` messages older than an instant, the oldest first; answers how many. */
+export function forgetFiledMessages(db: Queryable, before: Date, limit: number): Promise<number> {
+  return db.count(forget, [before, limit])
 }

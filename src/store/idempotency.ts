@@ -16,7 +16,11 @@ const keep = statement<unknown, [number, string, string, string, bigint, Date]>(
       set request_hash = excluded.request_hash, job = excluded.job, created_at = excluded.created_at`,
 )
 const lock = statement<unknown, [string]>('idempotency_lock', 'select pg_advisory_xact_lock(hashtextextended($1, 0))')
-const forget = statement<unknown, [Date]>('idempotency_forget', 'delete from idempotency_key where created_at < $1')
+const forget = statement<unknown, [Date, number]>(
+  'idempotency_forget',
+  `delete from idempotency_key
+    where ctid = any(array(select ctid from idempotency_key where created_at < $1 order by created_at limit $2 for update skip locked))`,
+)
 
 /** The job that a key made since an instant. Holds the key until the transaction ends, so that two at once make one job. */
 export async function findIdempotent(
@@ -41,7 +45,7 @@ export async function keepIdempotent(
   await tx.run(keep, [caller.organization, caller.email, key, requestHash, job, now])
 }
 
-/** Forgets keys older than an instant. */
-export async function forgetIdempotent(db: Queryable, before: Date): Promise<void> {
-  await db.run(forget, [before])
+/** Forgets up to `limit` keys older than an instant, the oldest first; answers how many. */
+export function forgetIdempotent(db: Queryable, before: Date, limit: number): Promise<number> {
+  return db.count(forget, [before, limit])
 }

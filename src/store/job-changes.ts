@@ -68,11 +68,15 @@ export async function announceJobChanges(db: Queryable): Promise<void> {
   await db.run(announce, [])
 }
 
-const forget = statement<unknown, [Date]>('job_changes_forget', 'delete from job_change where changed_at < $1')
+const forget = statement<unknown, [Date, number]>(
+  'job_changes_forget',
+  `delete from job_change
+    where ctid = any(array(select ctid from job_change where changed_at < $1 order by changed_at limit $2 for update skip locked))`,
+)
 
-/** Forgets changes older than an instant. */
-export async function forgetJobChanges(db: Queryable, before: Date): Promise<void> {
-  await db.run(forget, [before])
+/** Forgets up to `limit` changes older than an instant, the oldest first; answers how many. */
+export function forgetJobChanges(db: Queryable, before: Date, limit: number): Promise<number> {
+  return db.count(forget, [before, limit])
 }
 
 /** A job as it stands at a revision. Revisions only grow, and with them what the figures tell. */

@@ -5,7 +5,7 @@ import { searchRoutes } from '../../src/north/search.ts'
 import { readCounters } from '../../src/store/jobs.ts'
 import { readOperationPage } from '../../src/store/operation-reading.ts'
 import { sql } from '../../src/store/statement.ts'
-import { testDatabase } from '../database.ts'
+import { silentLog, testDatabase } from '../database.ts'
 import { addEntity, testEntities } from '../entity-rows.ts'
 import { openDoor } from '../north/door.ts'
 import { createWorkbench, EPOCH, jobRequest } from './workbench.ts'
@@ -60,8 +60,10 @@ test('the history of a device is found by its id after it was deleted, and besid
 test('what was deleted is forgotten with the months in which it ran', async () => {
   await entities.write(owner, 'DELETE', [{ said: new Map(), identifier: 'd1' }])
   const later = new Date(Date.UTC(EPOCH.getUTCFullYear(), EPOCH.getUTCMonth() + 3))
-  await createHousekeeping(database, { ...keptForEver, retentionMonths: 12 })(later)
+  const keep = (retentionMonths: number) =>
+    createHousekeeping(database, { ...keptForEver, retentionMonths }, silentLog)(later, new AbortController().signal)
+  await keep(12)
   expect(await database.query(sql`select from former_entity`)).not.toEqual([])
-  await createHousekeeping(database, { ...keptForEver, retentionMonths: 1 })(later)
+  await keep(1)
   expect(await database.query(sql`select from former_entity`)).toEqual([])
 })

@@ -5,7 +5,7 @@ import { createHousekeeping } from '../../src/engine/housekeeper.ts'
 import { createLoginBudget } from '../../src/engine/login-budget.ts'
 import { createSeal } from '../../src/engine/secret.ts'
 import { sql } from '../../src/store/statement.ts'
-import { testDatabase } from '../database.ts'
+import { silentLog, testDatabase } from '../database.ts'
 
 const { database } = await testDatabase({ max: 8 })
 const seal = createSeal('the secret that every node is given')
@@ -88,19 +88,16 @@ test('nothing that was typed is kept to be read, and what is rested is forgotten
   expect(kept.length).toBeGreaterThan(0)
   expect(kept.every(({ key }) => key.length === 32)).toBe(true)
 
-  const keep = createHousekeeping(database, {
-    retentionMonths: null,
-    deliveryRetentionMs: 86_400_000,
-    callMs: 86_400_000,
-  })
+  const retention = { retentionMonths: null, deliveryRetentionMs: 86_400_000, callMs: 86_400_000 }
+  const keep = createHousekeeping(database, retention, silentLog)
   nowMs += 1_000
-  await keep(new Date(nowMs))
+  await keep(new Date(nowMs), new AbortController().signal)
   const before = await database.query<{ rested: boolean }>(
     sql`select rested_at <= ${new Date(nowMs)} as rested from login_budget`,
   )
   expect(before.length).toBeGreaterThan(0)
   expect(before.some(({ rested }) => rested)).toBe(false)
   nowMs += 200_000
-  await keep(new Date(nowMs))
+  await keep(new Date(nowMs), new AbortController().signal)
   expect(await database.query(sql`select 1 from login_budget`)).toEqual([])
 })
