@@ -5,12 +5,14 @@
 import { type Static, Type } from 'typebox'
 import { DeviceParameter, encodeParameters, type ParameterForm, readParameters } from './device-parameters.ts'
 import {
+  cutText,
   isObject,
   type JsonObject,
   parseDeviceJson,
   type Reading,
   read,
   readInstant,
+  readShortText,
   readText,
   refuse,
 } from './reading.ts'
@@ -20,6 +22,12 @@ export const DEVICE_NAME_LENGTH_MAX = 255
 
 /** Steps that one message may name. */
 export const DEVICE_STEPS_MAX = 1000
+
+/** Characters that are read of a description or a title; what is longer is cut. */
+export const DEVICE_TEXT_LENGTH_MAX = 4_000
+
+/** Characters that are read of a step's `response`; of any other JSON than a text, what is longer becomes a text that is cut. */
+export const STEP_RESPONSE_LENGTH_MAX = 16_000
 
 /** The version that the service's own messages and the simulator's carry. */
 const DEVICE_PROTOCOL_VERSION = '8.0'
@@ -170,7 +178,7 @@ export function parseDeviceResponse(body: string | Uint8Array, operationId?: str
 /**
  * Reads a response, liberally: version, name, timestamps and steps may be missing, a `resultCode` may be any word, null counts as
  * absent, and so do an empty `resultCode` and an unreadable timestamp. `operationId` is the operation whose exchange this is, where
- * the id may be left out. Fails, naming the field, when there is no `operation.response`, no operation id, or a step has no name.
+ * the id may be left out. Texts are cut at their bounds, since every page that shows the operation holds them. Fails, naming the field, when there is no `operation.response`, no operation id, or a step has no name.
  */
 export function readDeviceResponse(message: unknown, operationId?: string): Reading<DeviceResponse> {
   const found = open(message, 'response')
@@ -188,8 +196,8 @@ export function readDeviceResponse(message: unknown, operationId?: string): Read
       deviceId: readText(response.deviceId),
       name: readText(response.name),
       at: readInstant(response.timestamp),
-      resultCode: readText(response.resultCode)?.trim() || undefined,
-      resultDescription: readText(response.resultDescription),
+      resultCode: readWord(response.resultCode),
+      resultDescription: readShortText(response.resultDescription, DEVICE_TEXT_LENGTH_MAX),
       variableList: response.variableList ?? undefined,
     }),
   })
@@ -207,15 +215,26 @@ function readSteps(list: unknown): Reading<DeviceStep[]> {
     steps.push({
       name: name.value,
       ...present({
-        title: readText(step.title),
+        title: readShortText(step.title, DEVICE_TEXT_LENGTH_MAX),
         at: readInstant(step.timestamp),
-        result: readText(step.result)?.trim() || undefined,
-        description: readText(step.description),
-        response: step.response ?? undefined,
+        result: readWord(step.result),
+        description: readShortText(step.description, DEVICE_TEXT_LENGTH_MAX),
+        response: readStepResponse(step.response ?? undefined),
       }),
     })
   }
   return read(steps)
+}
+
+/** A word of a device, known or not. */
+function readWord(value: unknown): string | undefined {
+  const word = readText(value)?.trim()
+  return word ? cutText(word, DEVICE_NAME_LENGTH_MAX) : undefined
+}
+
+function readStepResponse(value: unknown): unknown {
+  const text = readText(value)
+  return text === undefined || text.length <= STEP_RESPONSE_LENGTH_MAX ? value : cutText(text, STEP_RESPONSE_LENGTH_MAX)
 }
 
 type Opened = { ok: true; message: JsonObject; inner: JsonObject } | { ok: false; field: string; reason: string }

@@ -77,6 +77,22 @@ export function readText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? undefined)
 }
 
+/**
+ * At most so many characters of a text, the last of them `…` where something was cut off. A pair of surrogates is kept or left out
+ * whole: a half could not be stored.
+ */
+export function cutText(text: string, lengthMax: number): string {
+  if (text.length <= lengthMax) return text
+  const lastIsHalf = (text.charCodeAt(lengthMax - 2) & 0xfc00) === 0xd800
+  return `${text.slice(0, lengthMax - (lastIsHalf ? 2 : 1))}…`
+}
+
+/** A free text as `readText` reads it, at most so many characters of it. */
+export function readShortText(value: unknown, lengthMax: number): string | undefined {
+  const text = readText(value)
+  return text === undefined ? undefined : cutText(text, lengthMax)
+}
+
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const ISO_DATE_TIME = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?$/i
 

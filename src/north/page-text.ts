@@ -15,7 +15,7 @@ export const ROWS_AT_ONCE = 100
 
 /** Gathers the rows of one page. */
 export interface PageText {
-  /** Throws `searchTooExpensive` where the page becomes too long; `field` is what the client asked its length with. */
+  /** Throws `searchTooExpensive` where the page becomes too long, never for its first row; `field` is what the client asked its length with. */
   add(rows: Iterable<unknown>): void
   readonly rows: readonly string[]
 }
@@ -29,7 +29,8 @@ export function createPageText(field: string): PageText {
       for (const row of more) {
         const text = JSON.stringify(row)
         length += text.length
-        if (length > PAGE_LENGTH_MAX) {
+        // Fewer rows than one cannot be asked for.
+        if (length > PAGE_LENGTH_MAX && rows.length > 0) {
           const message = `The page is longer than ${PAGE_LENGTH_MAX} characters: ask for fewer rows, or for chosen fields.`
           throw new DroverError('searchTooExpensive', [{ name: field }], message)
         }

@@ -130,6 +130,41 @@ describe('a response of a device', () => {
     expect(reading.ok && reading.value).not.toHaveProperty('resultCode')
   })
 
+  test('is read with its texts cut at their bounds, and says so by an ellipsis', () => {
+    const long = 'x'.repeat(20_000)
+    const step = { name: 'A', title: long, description: long, result: long, response: long }
+    const reading = readDeviceResponse(response({ resultCode: long, resultDescription: long, steps: [step] }))
+    const at = (length: number) => `${'x'.repeat(length - 1)}…`
+    expect(reading).toMatchObject({
+      ok: true,
+      value: {
+        resultCode: at(255),
+        resultDescription: at(4_000),
+        steps: [{ name: 'A', title: at(4_000), description: at(4_000), result: at(255), response: at(16_000) }],
+      },
+    })
+  })
+
+  test('keeps texts that just fit, and a step response of any JSON that does', () => {
+    const description = 'x'.repeat(4_000)
+    const whole = { lines: ['x'.repeat(15_986)] }
+    const longer = { lines: ['x'.repeat(15_987)] }
+    const steps = [
+      { name: 'A', description, response: whole },
+      { name: 'B', description, response: longer },
+    ]
+    expect(readDeviceResponse(response({ steps }))).toMatchObject({
+      value: { steps: [steps[0], { name: 'B', description, response: `${JSON.stringify(longer).slice(0, 15_999)}…` }] },
+    })
+  })
+
+  test('leaves no half of a character where a text is cut', () => {
+    const resultDescription = `${'x'.repeat(3_998)}👍👍`
+    expect(readDeviceResponse(response({ resultDescription }))).toMatchObject({
+      value: { resultDescription: `${'x'.repeat(3_998)}…` },
+    })
+  })
+
   test('keeps the members it does not know with the message', () => {
     const message = { ...response({ firmware: '2.1' }), hint: 1 }
     expect(readDeviceResponse(message)).toMatchObject({ ok: true, value: { message } })
