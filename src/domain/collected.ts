@@ -81,6 +81,22 @@ export function faultsOf(values: CollectedValues): Problem[] {
   })
 }
 
+/** Ids that a refusal for too many of them names. */
+const NAMED_MAX = 20
+
+/** What keeps a message from being kept beside the ids that are: the first of those that there is no room for. */
+export function faultsBeside(values: CollectedValues, kept: ReadonlySet<string>): Problem[] {
+  const fresh = [...values.keys()].filter(id => !kept.has(id))
+  return fresh
+    .slice(Math.max(0, IDS_MAX - kept.size))
+    .slice(0, NAMED_MAX)
+    .map(path => ({
+      path,
+      message: `has no room beside the ${IDS_MAX} ids that are kept of a device`,
+      kind: 'invalid',
+    }))
+}
+
 /** Characters of a cell's name. */
 const CELL_LENGTH_MAX = 256
 const CELL_ID = /^(.*\.)?subscription\.(collected\.)?cellInfo$|^cellInfo$/

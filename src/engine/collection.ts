@@ -8,13 +8,14 @@ import {
   type CollectedValues,
   cellInfoOf,
   describedBy,
+  faultsBeside,
   faultsOf,
   latestOf,
 } from '../domain/collected.ts'
 import { DroverError } from '../domain/errors.ts'
 import { refusalOf } from '../domain/refusal.ts'
-import { type CollectedRow, writeCollected } from '../store/collected.ts'
-import type { Database } from '../store/database.ts'
+import { type CollectedRow, readCollectedIds, writeCollected } from '../store/collected.ts'
+import type { Database, Transaction } from '../store/database.ts'
 import type { EntityKey } from '../store/entities.ts'
 import type { Clock } from './clock.ts'
 import type { Datastreams } from './datastreams.ts'
@@ -27,8 +28,8 @@ export interface CollectingDevice extends EntityKey {
 
 export interface Collection {
   /**
-   * Keeps the latest value of each datastream; resolves after the commit. Rejects with `invalidField` naming the ids at fault, all
-   * or nothing of a message, and with `tooMany` where more messages wait than can be held.
+   * Keeps the latest value of each datastream; resolves after the commit. Rejects with `invalidField` naming the ids at fault or
+   * those of which the device keeps too many, all or nothing of a message, and with `tooMany` where more messages wait than can be held.
    */
   iot(device: CollectingDevice, message: { readonly datastreams: readonly CollectedStream[] }): Promise<void>
   /** The same for the tree in which a device describes itself. */
@@ -51,15 +52,13 @@ export function createCollection(parts: {
   const { database, clock, datastreams } = parts
   let waiting = 0
 
-  const keep = gathered(async (messages: readonly Message[]) => {
+  const keep = gathered(async (messages: readonly Message[]): Promise<(DroverError | undefined)[]> => {
+    const refused = await database.transaction(tx => keepWhatFits(tx, messages))
+    const kept = messages.filter(message => !refused.has(message))
     await datastreams.remember(
-      messages.flatMap(({ device, values }) =>
-        [...values.keys()].map(id => ({ organization: device.organization, id })),
-      ),
+      kept.flatMap(({ device, values }) => [...values.keys()].map(id => ({ organization: device.organization, id }))),
     )
-    const rows = rowsOf(messages)
-    await database.transaction(tx => writeCollected(tx, rows))
-    return messages.map(() => undefined)
+    return messages.map(message => refused.get(message))
   })
 
   async function collect(device: CollectingDevice, values: CollectedValues): Promise<void> {
@@ -69,7 +68,8 @@ export function createCollection(parts: {
     if (waiting >= WAITING_MAX) throw new DroverError('tooMany')
     waiting += 1
     try {
-      await keep({ device, values })
+      const refused = await keep({ device, values })
+      if (refused !== undefined) throw refused
     } finally {
       waiting -= 1
     }
@@ -79,6 +79,28 @@ export function createCollection(parts: {
     iot: (device, message) => collect(device, latestOf(message.datastreams, clock.now().getTime())),
     dmm: (device, message) => collect(device, describedBy(message.device, clock.now().getTime())),
   }
+}
+
+/** Keeps messages, each whole or not at all; answers the refusals of those for whose ids there is no room. */
+async function keepWhatFits(tx: Transaction, messages: readonly Message[]): Promise<Map<Message, DroverError>> {
+  const refused = new Map<Message, DroverError>()
+  const full = await writeCollected(tx, rowsOf(messages))
+  if (full.size === 0) return refused
+  // Rare enough to be judged here: together they are too many, but one after the other some may fit.
+  const unkept = messages.filter(({ device }) => full.has(device.entity))
+  const idsOf = await readCollectedIds(
+    tx,
+    unkept.map(({ device }) => device),
+  )
+  for (const message of unkept) {
+    const ids = idsOf.get(message.device.entity)!
+    const faults = faultsBeside(message.values, ids)
+    if (faults.length > 0) refused.set(message, refusalOf(faults))
+    else for (const id of message.values.keys()) ids.add(id)
+  }
+  const fitting = unkept.filter(message => !refused.has(message))
+  if (fitting.length > 0) await writeCollected(tx, rowsOf(fitting))
+  return refused
 }
 
 /** One row per device: two messages of one device in one update would lose one of them. */

@@ -84,6 +84,44 @@ it('refuses a poisoned message by name, and keeps those that came with it', asyn
   expect((await kept('d4')).collected).toMatchObject({ temp: { value: 4 } })
 })
 
+const values = (from: number, to: number) => ({
+  datastreams: Array.from({ length: to - from }, (_, at) => ({
+    id: `v${from + at}`,
+    datapoints: [{ value: 1, at: 1 }],
+  })),
+})
+
+it('keeps a thousand ids of a device and refuses whatever goes beyond, whole and by name', async () => {
+  const full = await device('full')
+  await collection.iot(full, values(0, 990))
+  await expect(collection.iot(full, values(980, 1_003))).rejects.toMatchObject({
+    entry: { code: '0x010001' },
+    context: [{ name: 'v1000' }, { name: 'v1001' }, { name: 'v1002' }],
+  })
+  expect(Object.keys((await kept('full')).collected).length).toBe(990)
+  await collection.iot(full, values(990, 1_000))
+  await collection.iot(full, { datastreams: [{ id: 'v7', datapoints: [{ value: 'newer', at: 2 }] }] })
+  expect((await kept('full')).collected).toMatchObject({ v7: { value: 'newer' }, v999: { value: 1 } })
+})
+
+it('judges messages of a device that come together one after the other', async () => {
+  const together = await device('together')
+  const results = await Promise.allSettled([
+    collection.iot(together, values(0, 900)),
+    collection.iot(together, values(900, 1_800)),
+    collection.iot(together, values(850, 1_000)),
+  ])
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(Object.keys((await kept('together')).collected).length).toBe(1_000)
+})
+
+it('leaves the device where it was by a message that does not fit', async () => {
+  const moving = await device('moving')
+  await collection.iot(moving, values(0, 1_000))
+  await expect(collection.iot(moving, iot('subscription.collected.cellInfo', ['cell-9']))).rejects.toThrow('no room')
+  expect((await kept('moving')).cell).toBeNull()
+})
+
 it('keeps what a device describes of itself, list by list', async () => {
   const d5 = await device('d5')
   await collection.dmm(d5, {
@@ -110,17 +148,8 @@ it('reads the cell of the subscription from either message, and the newer stays'
   expect((await kept('sub6')).cell).toBe('{"lac":1,"ci":2}')
 })
 
-it('bounds the ids of a message and of a device', async () => {
-  const d7 = await device('d7')
-  const many = (from: number) => ({
-    datastreams: Array.from({ length: 1_000 }, (_, at) => ({ id: `i${from + at}`, datapoints: [{ value: at }] })),
-  })
-  await collection.iot(d7, many(0))
-  await collection.iot(d7, many(1_000))
-  expect(Object.keys((await kept('d7')).collected)).toHaveLength(1_000)
-  await expect(
-    collection.iot(d7, { datastreams: [...many(0).datastreams, ...many(1_000).datastreams] }),
-  ).rejects.toMatchObject({ entry: { kind: 'invalid' } })
+it('bounds the ids of a message', async () => {
+  await expect(collection.iot(await device('d7'), values(0, 1_001))).rejects.toThrow('more than 1000 ids')
 })
 
 it('lets filters know what was collected', async () => {
