@@ -13,7 +13,7 @@ export const limits = {
     'DROVER_BODY_BYTES_MAX',
     '307200',
     wholeNumber(1_024, 1_073_741_824),
-    'Size of the body of a request.',
+    'Bytes of the body of a request, of what a device says over HTTP or MQTT, and of what it answers to a request.',
   ),
   bulkBytesMax: row(
     'DROVER_BULK_BYTES_MAX',

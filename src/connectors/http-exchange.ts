@@ -4,6 +4,7 @@
  */
 import { type Dispatcher, errors } from 'undici'
 import type { SendReport } from '../engine/connector.ts'
+import { type AnswerBody, readAnswerBody, tooLong } from './answer-body.ts'
 
 /** A request on its way out. */
 export interface HttpRequest {
@@ -18,8 +19,8 @@ export interface HttpRequest {
 /** What is told of an exchange: `sent`, then one of the others; or one of the others alone. */
 export type HttpWord =
   | Exclude<SendReport, { readonly seen: 'answered' | 'away' }>
-  /** a 2xx; its body, unless that was too long, too slow or broke off */
-  | { readonly seen: 'accepted'; readonly status: number; readonly body?: string }
+  /** a 2xx; its body, or why that is not there, as the end of a sentence */
+  | { readonly seen: 'accepted'; readonly status: number; readonly body?: string; readonly fault?: string }
 
 /** Bounds of one exchange. */
 export interface ExchangeBounds {
@@ -29,6 +30,7 @@ export interface ExchangeBounds {
   readonly late: HttpWord
   /** from the end of the headers to the end of the body, ms */
   readonly bodyMs: number
+  /** also when it is unpacked */
   readonly bodyBytesMax: number
 }
 
@@ -49,6 +51,7 @@ export function exchange(
   const chunks: Buffer[] = []
   let bytes = 0
   let status = 0
+  let encoding: string | string[] | undefined
   let settled = false
   let sent = false
   let controller: Dispatcher.DispatchController | undefined
@@ -75,8 +78,7 @@ export function exchange(
       Math.min(ms, SET_TIMEOUT_MAX_MS),
     )
   }
-  const accept = (received?: string) =>
-    settle({ seen: 'accepted', status, ...(received !== undefined && { body: received }) })
+  const accept = (received: AnswerBody) => settle({ seen: 'accepted', status, ...received })
 
   const latestAt = performance.now() + bounds.sendMs
   within(bounds.sendMs, () => settle(bounds.late))
@@ -85,7 +87,8 @@ export function exchange(
       origin: url.origin,
       path: url.pathname + url.search,
       method,
-      headers,
+      // What is sent packed all the same is unpacked.
+      headers: { 'accept-encoding': 'identity', ...headers },
       body,
       // The timers here bound the whole exchange; the dispatcher's are restarted by every byte.
       headersTimeout: 0,
@@ -101,26 +104,27 @@ export function exchange(
         if (!sent) tell({ seen: 'sent' })
         sent = true
       },
-      onResponseStart(_controller, statusCode, _headers, statusText) {
+      onResponseStart(_controller, statusCode, answered, statusText) {
         if (statusCode < 200) return
         status = statusCode
+        encoding = answered['content-encoding']
         const refused = refusal(statusCode, statusText)
         if (refused !== undefined) settle(refused)
-        within(bounds.bodyMs, refused === undefined ? accept : settle)
+        within(bounds.bodyMs, refused === undefined ? () => accept({ fault: 'its body did not come in time' }) : settle)
       },
       onResponseData(_controller, chunk) {
         bytes += chunk.length
         if (bytes > bounds.bodyBytesMax) {
-          if (isYes(status)) accept()
+          if (isYes(status)) accept({ fault: tooLong(bounds.bodyBytesMax) })
           abort()
         } else if (!settled) chunks.push(chunk)
       },
       onResponseEnd() {
-        if (isYes(status)) accept(Buffer.concat(chunks).toString('utf8'))
+        if (isYes(status)) accept(readAnswerBody(Buffer.concat(chunks), encoding, bounds.bodyBytesMax))
         end()
       },
       onResponseError(_controller, error) {
-        if (isYes(status)) accept()
+        if (isYes(status)) accept({ fault: 'its body broke off' })
         else settle(failure(error, sent))
         end()
       },

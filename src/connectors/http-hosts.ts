@@ -28,6 +28,7 @@ export interface HttpHostsSettings {
   /** a request that has not left after this, its wait included, is not sent: nothing may leave later after a pause or cancel */
   readonly sendMs?: number
   readonly bodyMs?: number
+  /** of an answer that is read, also when it is unpacked */
   readonly bodyBytesMax?: number
   /** an idle connection is kept this long, ms; short, since a device may close it at the moment of the next request */
   readonly idleMs?: number
@@ -99,7 +100,7 @@ export function httpHosts(settings: HttpHostsSettings): HttpHosts {
     waitMs = 1000,
     sendMs = 2000,
     bodyMs = 30_000,
-    bodyBytesMax = 262_144,
+    bodyBytesMax = 307_200,
     idleMs = 1000,
     certificates = [],
   } = settings

@@ -57,16 +57,23 @@ function pushOf(request: OperationRequest, url: URL): OwnedRequest {
 }
 
 function reportOf(word: HttpWord, request: OperationRequest): SendReport {
-  return word.seen === 'accepted' ? { seen: 'answered', message: messageIn(word.body, request) } : word
+  return word.seen === 'accepted' ? { seen: 'answered', message: messageIn(word, request) } : word
 }
 
-/** The message in a 2xx answer. An answer about another operation acknowledges this one and says nothing else of it. */
-function messageIn(body: string | undefined, request: OperationRequest): DeviceMessage {
+/** The message in a 2xx answer. One that cannot be read, or is about another operation, acknowledges this one and says why it does no more. */
+function messageIn({ body = '', fault }: Pick<Accepted, 'body' | 'fault'>, request: OperationRequest): DeviceMessage {
   const { organization, deviceId, partition, entity } = request.device
-  const reading = body === undefined ? undefined : parseDeviceResponse(body, request.id)
-  const report =
-    reading?.ok && reading.value.operationId === request.id
-      ? reportIn(reading.value, body ?? '')
-      : { operationId: request.id, steps: [] }
-  return { ...report, organization, deviceId, partition, entity }
+  const device = { organization, deviceId, partition, entity }
+  const acknowledgement = { operationId: request.id, steps: [], ...device }
+  const because = (reason: string) => ({ ...acknowledgement, resultDescription: `${ONLY_ACKNOWLEDGED}: ${reason}` })
+  if (fault !== undefined) return because(fault)
+  if (body.trim() === '') return acknowledgement
+  const reading = parseDeviceResponse(body, request.id)
+  if (!reading.ok) return because(`${reading.field} ${reading.reason}`.trim())
+  if (reading.value.operationId !== request.id) return because('it is about another operation')
+  return { ...reportIn(reading.value, body), ...device }
 }
+
+type Accepted = Extract<HttpWord, { seen: 'accepted' }>
+
+const ONLY_ACKNOWLEDGED = "the device's answer was taken as an acknowledgement"

@@ -80,6 +80,7 @@ export async function build(
   const hosts = httpHosts({
     addresses: addressRules({ allowLoopback: true, refused: config.deviceHostsRefused ?? [] }),
     nameService: createNameService({ servers: config.nameServers ?? [] }),
+    bodyBytesMax: config.bodyBytesMax,
     certificates,
   })
   const mqtt = createMqtt({ config, log, node, names, countRefused: metrics.countBrokerRefusal })

@@ -55,6 +55,7 @@ export type Shared = {
 
 /** What the door for devices is made of. */
 export function southOf({
+  config,
   database,
   clock,
   log,
@@ -77,6 +78,7 @@ export function southOf({
     presence: engine.presence,
     collection: createCollection({ database, clock, datastreams: createDatastreams(database) }),
     functions: connectorFunctions,
+    bodyBytesMax: config.bodyBytesMax,
     count: metrics.countRefusal,
     log,
   }

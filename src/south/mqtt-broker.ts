@@ -20,7 +20,7 @@ export interface MqttBrokerSettings {
   /** PEM texts; with them the broker speaks TLS only */
   readonly tls?: { readonly key: string; readonly cert: string }
   readonly connectionsMax?: number
-  /** bytes; `firstMax` bounds the CONNECT packet */
+  /** bytes; `firstMax` bounds the CONNECT packet, and where nothing is said, a message of a device just fits into the others */
   readonly packets?: FrameBounds
   /** a device that leaves more bytes unread is disconnected */
   readonly unreadBytesMax?: number
@@ -48,6 +48,9 @@ export interface MqttBroker {
 const SERVER_UNAVAILABLE = 3
 const BAD_CREDENTIALS = 4
 
+/** What a packet holds beside a message: its topic, with an id of 256 characters, and its number. */
+const PACKET_REST_BYTES = 1_024
+
 /** Opens the broker. Serves: decisions on MQTT devices. */
 export async function openMqttBroker(parts: SouthParts, settings: MqttBrokerSettings): Promise<MqttBroker> {
   const { access, count, log } = parts
@@ -55,7 +58,7 @@ export async function openMqttBroker(parts: SouthParts, settings: MqttBrokerSett
     host,
     tls,
     connectionsMax = 20_000,
-    packets = { firstMax: 16_384, max: 262_144 },
+    packets = { firstMax: 16_384, max: parts.bodyBytesMax + PACKET_REST_BYTES },
     unreadBytesMax = 1_048_576,
     connectMs = 10_000,
     recheckMs = 60_000,

@@ -7,7 +7,7 @@ import { parseDeviceResponse } from '../contract/device.ts'
 import type { DeviceTopicKind } from '../contract/device-addresses.ts'
 import { readCollectDmm, readCollectIot } from '../contract/device-collect.ts'
 import { reportIn } from '../contract/device-exchange.ts'
-import { parseDeviceJson, type Reading, utf8Text } from '../contract/reading.ts'
+import { parseDeviceJson, type Reading, refuse, utf8Text } from '../contract/reading.ts'
 import { DroverError, type ErrorKind } from '../domain/errors.ts'
 import { takeOwnMessage } from './own-messages.ts'
 import type { SouthDevice, SouthParts } from './parts.ts'
@@ -41,7 +41,7 @@ const PASSING: readonly ErrorKind[] = ['tooMany', 'stopping']
  * acknowledged. Serves: Device-side exchange flows.
  */
 export function mqttMessageTaker(parts: SouthParts): (message: MqttMessage, signal: AbortSignal) => Promise<void> {
-  const { answers, presence, collection, count, log } = parts
+  const { answers, presence, collection, bodyBytesMax, count, log } = parts
 
   async function take({ kind, device: find, connection, payload }: MqttMessage): Promise<void> {
     const device = await find()
@@ -63,7 +63,9 @@ export function mqttMessageTaker(parts: SouthParts): (message: MqttMessage, sign
     device: SouthDevice,
     payload: Uint8Array,
   ): Promise<void> {
-    if (kind === 'response') {
+    if (payload.length > bodyBytesMax) {
+      readable(refuse('', `longer than ${bodyBytesMax} bytes`), device, kind)
+    } else if (kind === 'response') {
       await takeResponse(device, payload)
     } else if (kind === 'iot') {
       const message = readable(readJson(payload, readCollectIot), device, kind)

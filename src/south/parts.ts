@@ -29,6 +29,8 @@ export type SouthRefusal = (typeof SOUTH_REFUSALS)[number]
 
 /** The parts of the house behind the door. */
 export interface SouthParts {
+  /** bytes of a message, whichever way it comes */
+  readonly bodyBytesMax: number
   readonly access: {
     /** the device, where the key is its own or that of a user who manages devices of its organization */
     authenticate(deviceId: string, key: string): Promise<SouthDevice | undefined>

@@ -17,8 +17,6 @@ import type { SouthDevice, SouthParts } from './parts.ts'
 import { heldPolls, readWait } from './polls.ts'
 
 export interface SouthSettings {
-  /** bytes of a message */
-  readonly bodyBytesMax?: number
   /** calls for pending requests that are open at once */
   readonly pollsMax?: number
 }
@@ -67,8 +65,8 @@ export async function south(
   server: FastifyInstance,
   { parts, settings = {} }: { parts: SouthParts; settings?: SouthSettings },
 ): Promise<void> {
-  const { access, answers, pending, presence, collection, count, log } = parts
-  const { bodyBytesMax = 1_048_576, pollsMax = 10_000 } = settings
+  const { access, answers, pending, presence, collection, bodyBytesMax, count, log } = parts
+  const { pollsMax = 10_000 } = settings
   const devices = new WeakMap<FastifyRequest, SouthDevice>()
   const contentTypes = new WeakMap<FastifyRequest, string>()
   const polls = heldPolls(pollsMax)

@@ -1,4 +1,6 @@
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import type { DeviceMessage } from '../../src/engine/connector.ts'
 import { connector, exchangeWith } from './http-connector.ts'
 import { httpDevice, type Received, rawDevice, responseTo } from './http-devices.ts'
 import { bookReports, request } from './requests.ts'
@@ -116,6 +118,58 @@ describe('an answer 2xx', () => {
     expect(answered).not.toHaveProperty('message.resultCode')
   })
 
+  test.for([
+    ['', undefined],
+    [' \n', undefined],
+    ['OK', 'not JSON'],
+    ['{"operation":{"response":{"resultCode":"SUCCESSFUL","steps":7}}}', 'operation.response.steps must be a list'],
+    ['{"operation":{"response":{"id":"else","resultCode":"SUCCESSFUL"}}}', 'it is about another operation'],
+  ] as const)('with %j says what keeps it from being more than an acknowledgement', async ([body, reason]) => {
+    const url = await httpDevice((_received, response) => response.writeHead(200).end(body))
+    const [, answered] = await exchangeWith(url)
+    const description = reason && `the device's answer was taken as an acknowledgement: ${reason}`
+    expect((answered as { message: DeviceMessage }).message.resultDescription).toBe(description)
+  })
+
+  test('is asked for as it is', async () => {
+    const encodings: unknown[] = []
+    const url = await httpDevice((received, response) => {
+      encodings.push(received.headers['accept-encoding'])
+      response.writeHead(201).end()
+    })
+    await exchangeWith(url)
+    expect(encodings).toEqual(['identity'])
+  })
+
+  test.for([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['deflate', deflateRawSync],
+    ['br', brotliCompressSync],
+  ] as const)('packed as %s all the same is unpacked', async ([encoding, pack]) => {
+    const url = await httpDevice((received, response) => {
+      response.writeHead(201, { 'content-encoding': encoding })
+      response.end(pack(responseTo(received, { resultCode: 'SUCCESSFUL' })))
+    })
+    const [, answered] = await exchangeWith(url)
+    expect(answered).toHaveProperty('message.resultCode', 'SUCCESSFUL')
+  })
+
+  test.for([
+    ['gzip', gzipSync(' '.repeat(50_000_000)), 'its body is longer than 307200 bytes when unpacked'],
+    ['br', brotliCompressSync(' '.repeat(50_000_000)), 'its body is longer than 307200 bytes when unpacked'],
+    ['gzip', Buffer.from('not packed'), 'its body is not gzip'],
+    ['rot13', Buffer.from('{}'), 'its content-encoding rot13 is not known'],
+  ] as const)('packed as %s that cannot be unpacked within the limit is an acknowledgement', async parts => {
+    const [encoding, body, reason] = parts
+    const url = await httpDevice((_received, response) => {
+      response.writeHead(201, { 'content-encoding': encoding }).end(body)
+    })
+    const [, answered] = await exchangeWith(url)
+    expect(answered).toMatchObject(acknowledged)
+    expect(answered).toHaveProperty('message.resultDescription', expect.stringContaining(reason))
+  })
+
   test('that names no operation id is about the operation of the exchange', async () => {
     const url = await httpDevice((_received, response) =>
       response.end('{"operation":{"response":{"resultCode":"ERROR_PROCESSING"}}}'),
@@ -138,6 +192,7 @@ describe('an answer 2xx', () => {
     })
     const [, answered] = await exchangeWith(url)
     expect(answered).toMatchObject(acknowledged)
+    expect(answered).toHaveProperty('message.resultDescription', expect.stringContaining('longer than 307200 bytes'))
     await closed.promise
   })
 

@@ -127,6 +127,16 @@ describe('a message of a device', () => {
     ])
   })
 
+  test('of 300 KB is taken, and one a little longer is acknowledged, dropped and counted', async () => {
+    const { port } = await open()
+    const client = await connect(port, 'pump-1')
+    const padded = (length: number) => JSON.stringify(response()).padEnd(length)
+    await publish(client, 'odm/response/pump-1', padded(307_200))
+    await publish(client, 'odm/response/pump-1', padded(307_201))
+    expect(house.messages.all.length).toBe(1)
+    expect(house.refusals.all).toEqual(['unreadable-message'])
+  })
+
   test('longer than allowed ends the connection, and so does a CONNECT that is', async () => {
     const { port } = await open({ packets: { firstMax: 1000, max: 5000 } })
     const client = await connect(port, 'pump-1')

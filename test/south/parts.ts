@@ -118,6 +118,7 @@ export function standIns(): StandIns {
           collected.add({ deviceId, dmm: message })
         },
       },
+      bodyBytesMax: 307_200,
       functions: { respond: (asking, message) => made.onOwnMessage(asking, message) },
       count: refusal => refusals.add(refusal),
       log: silentLog,

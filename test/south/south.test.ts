@@ -6,6 +6,7 @@ import { DroverError } from '../../src/domain/errors.ts'
 import type { OperationRequest } from '../../src/engine/connector.ts'
 import { createServer } from '../../src/server/server.ts'
 import { MESSAGES_PER_DEVICE } from '../../src/south/message-shares.ts'
+import type { SouthParts } from '../../src/south/parts.ts'
 import { POLLS_PER_DEVICE } from '../../src/south/polls.ts'
 import { type SouthSettings, south } from '../../src/south/south.ts'
 import { request } from '../connectors/requests.ts'
@@ -17,9 +18,9 @@ beforeEach(() => {
   house = standIns()
 })
 
-async function open(settings: SouthSettings = {}) {
+async function open(settings: SouthSettings = {}, parts: SouthParts = house.parts) {
   const server = createServer({ log: silentLog, bodyBytesMax: 307_200 })
-  await server.register(south, { prefix: '/south/v80', parts: house.parts, settings })
+  await server.register(south, { prefix: '/south/v80', parts, settings })
   await server.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => server.close())
   const { port } = server.server.address() as AddressInfo
@@ -123,9 +124,10 @@ describe('a response', () => {
   })
 
   test('beyond the limit is 413', async () => {
-    const { url } = await open({ bodyBytesMax: 1000 })
+    const { url } = await open({}, { ...house.parts, bodyBytesMax: 1000 })
     const answer = await post(`${url}/operation/response`, response({ resultDescription: 'x'.repeat(1000) }))
     expect(answer.status).toBe(413)
+    expect((await post(`${url}/operation/response`, response({}).padEnd(1000))).status).toBe(200)
   })
 
   test('that the service cannot take now is no success', async () => {
