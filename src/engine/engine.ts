@@ -86,6 +86,8 @@ const HOUSE_POLL_MS = 60_000
 /** What a notification says was moved, and the loops that this is work for. */
 const JOBS = 'jobs'
 const OPERATIONS = 'operations'
+/** Jobs were moved, and gates of theirs have opened. */
+const GATES = 'gates'
 const OF_JOBS = ['job-keeper', 'target-resolver', 'operation-canceller', 'task-keeper']
 const LARGE_JOB_KEEPER = 'large-job-keeper'
 const OF_OPERATIONS = ['operation-dispatcher', 'counter-folder', 'deadline-keeper']
@@ -117,7 +119,7 @@ export function createEngine(parts: EngineParts): Engine {
     onChange: living => log.info({ node, living: [...living] }, 'the living nodes changed'),
   })
   let announcing: NodeJS.Timeout | null = null
-  let jobsMoved = false
+  let moved = OPERATIONS
   let waitingDevices: bigint[] = []
 
   const wakeLoops = (names: readonly string[]) => {
@@ -126,9 +128,15 @@ export function createEngine(parts: EngineParts): Engine {
 
   /** Wakes whatever may have work after jobs were made or moved. */
   function wake(): void {
-    jobsMoved = true
+    if (moved === OPERATIONS) moved = JOBS
     wakeLoops(OF_JOBS)
     wakeMoved()
+  }
+
+  /** Wakes the calls that are held here and on other nodes; it is followed by `wake`. */
+  function onOpened(): void {
+    moved = GATES
+    pending.gateOpened()
   }
 
   /** The same after operations were moved: that is no work for those who look after jobs, and it happens all the time. */
@@ -140,9 +148,9 @@ export function createEngine(parts: EngineParts): Engine {
 
   function announce(): void {
     announcing = null
-    const from = `${node} ${jobsMoved ? JOBS : OPERATIONS}`
+    const from = `${node} ${moved}`
     const devices = waitingDevices.map(device => device.toString(16))
-    jobsMoved = false
+    moved = OPERATIONS
     waitingDevices = []
     const payloads = [[from, ...devices.slice(0, DEVICES_PER_WAKE)]]
     for (let i = DEVICES_PER_WAKE; i < devices.length; i += DEVICES_PER_WAKE) {
@@ -171,9 +179,10 @@ export function createEngine(parts: EngineParts): Engine {
       pending.wakeAll()
       return
     }
-    const [from, moved, ...devices] = payload.split(' ')
+    const [from, what, ...devices] = payload.split(' ')
     if (from === String(node)) return
-    if (moved === JOBS) wakeLoops(OF_JOBS)
+    if (what !== OPERATIONS) wakeLoops(OF_JOBS)
+    if (what === GATES) pending.gateOpened()
     wakeLoops(OF_OPERATIONS)
     pending.wake(devices.map(device => ({ entity: BigInt(`0x${device}`) })))
   }
@@ -253,6 +262,7 @@ export function createEngine(parts: EngineParts): Engine {
     notices: parts.notices,
     settling,
     onCommit: wake,
+    onOpened,
     onLarge: () => wakeLoops([LARGE_JOB_KEEPER]),
     isMissed: (tx, job, now) => isMissedByTask(tx, job, now, nodes.livedSince(now)),
   })

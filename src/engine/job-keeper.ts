@@ -20,6 +20,8 @@ export interface JobKeeperParts {
   readonly notices: JobNotices
   readonly settling: JobSettling
   readonly onCommit: () => void
+  /** the gates of jobs that are under way may be open again */
+  readonly onOpened: () => void
   /** something is there for `keepLarge` */
   readonly onLarge: () => void
   /** whether the occurrence of a task's waiting job was missed for too long: then it is not started but moved on */
@@ -34,8 +36,11 @@ export interface JobKeeping {
   readonly keepLarge: (now: Date) => Promise<Date | null>
 }
 
+/** What was done about a job: whether there is something new for others, or left to do. */
+type Done = 'stayed' | 'moved' | 'opened'
+
 export function createJobKeeping(parts: JobKeeperParts): JobKeeping {
-  const { database, notices, settling, onCommit, onLarge, isMissed } = parts
+  const { database, notices, settling, onCommit, onOpened, onLarge, isMissed } = parts
   /** Left by `keep`, in order. Nothing is lost with them: they are due, and found again. */
   const large = new Set<bigint>()
 
@@ -55,34 +60,38 @@ export function createJobKeeping(parts: JobKeeperParts): JobKeeping {
     return (starts ? scheduled : waiting_for_connection) > LARGE_FROM
   }
 
-  /** Moves a job; answers whether there is something new for others, or left to do. */
-  async function move(tx: Transaction, number: bigint, ranked: Ranked | undefined, now: Date): Promise<boolean> {
+  async function move(tx: Transaction, number: bigint, ranked: Ranked | undefined, now: Date): Promise<Done> {
     const job = ranked ? await lockRanked(tx, number, ranked) : (await lockFreeJobs(tx, [number]))[0]
-    if (!job) return ranked !== undefined
-    let moved = false
+    if (!job) return ranked === undefined ? 'stayed' : 'moved'
+    let done: Done = 'stayed'
     if (job.status === 'SCHEDULED' && !(await isLeft(tx, job, now))) {
       await start(tx, job, notices, now, ranked?.places)
-      moved = true
+      done = 'moved'
     }
     // A stop that passed in an outage closes what has only just started.
     if ((job.status === 'IN_PROGRESS' || job.status === 'PAUSED') && job.stopAt && job.stopAt <= now) {
       await beginCancel(tx, job, 'stopReached')
-      moved = true
+      done = 'moved'
     }
     if (job.status === 'IN_PROGRESS' && job.wakeAt && job.wakeAt <= now) {
       await wakeJob(tx, job, now)
       await updateJob(tx, job)
-      moved = true
+      done = 'opened'
     }
     await settling.settle(tx, [number], now)
-    return moved
+    return done
   }
 
   /** Moves a job unless that takes long; answers what it did. */
-  async function moveUnlessLarge(tx: Transaction, number: bigint, now: Date): Promise<'large' | 'moved' | 'stayed'> {
+  async function moveUnlessLarge(tx: Transaction, number: bigint, now: Date): Promise<Done | 'large'> {
     const standing = await readStoredJob(tx, number)
     if (standing && (await takesLong(tx, standing, now))) return 'large'
-    return (await move(tx, number, undefined, now)) ? 'moved' : 'stayed'
+    return await move(tx, number, undefined, now)
+  }
+
+  function tell(done: Done): void {
+    if (done === 'opened') onOpened()
+    if (done !== 'stayed') onCommit()
   }
 
   return {
@@ -90,8 +99,7 @@ export function createJobKeeping(parts: JobKeeperParts): JobKeeping {
       const due = await dueJobs(database, now, { limit: JOBS_PER_TURN, except: [...large] })
       await oneByOne(due, signal, async job => {
         const did = await database.transaction(tx => moveUnlessLarge(tx, job, now), { statementTimeoutMs: START_MS })
-        if (did === 'moved') onCommit()
-        if (did !== 'large') return
+        if (did !== 'large') return tell(did)
         large.add(job)
         onLarge()
       })
@@ -105,8 +113,7 @@ export function createJobKeeping(parts: JobKeeperParts): JobKeeping {
         const ranked = await rankAhead(database, job, (tx, stored) => isLeft(tx, stored, now), START_MS)
         // Another node is at it.
         if (ranked === null) return now
-        const moved = await database.transaction(tx => move(tx, job, ranked, now), { statementTimeoutMs: START_MS })
-        if (moved) onCommit()
+        tell(await database.transaction(tx => move(tx, job, ranked, now), { statementTimeoutMs: START_MS }))
       } finally {
         large.delete(job)
       }

@@ -25,8 +25,10 @@ import { operationRequest } from './operation-launching.ts'
 import type { OperationMemory } from './operation-memory.ts'
 import { type Applied, applyHappenings } from './operation-transitions.ts'
 
-/** A held call looks again this often: nobody wakes it when a window opens, a job is resumed or a hand-out was in vain. */
+/** A held call looks again this often: nobody wakes it when a hand-out was in vain, and what is to wake it may be missed. */
 const LOOK_AGAIN_MS = 5_000
+/** However many gates open, held calls look again for them no more often. */
+const OPENED_EVERY_MS = 1_000
 /** Made once: without a reason of its own, each wake-up would make an error with its stack. */
 const ROUSED = new Error('roused')
 
@@ -40,6 +42,8 @@ export interface Pending {
   wake(devices: readonly { readonly entity: bigint }[]): void
   /** Wakes every held call: something may have been missed. */
   wakeAll(): void
+  /** Wakes every held call soon: the gate of a job has opened, and who waits behind it is known to the calls that look. */
+  gateOpened(): void
 }
 
 export interface PendingParts {
@@ -59,6 +63,8 @@ interface Call {
 export function createPending(parts: PendingParts): Pending {
   const { database, clock, memory, redeliveryMs, log, onCommit } = parts
   const held = new Map<bigint, Set<() => void>>()
+  let openedAt = Number.NEGATIVE_INFINITY
+  let opening: NodeJS.Timeout | undefined
 
   /** Operations handed to a call that had been hung up, by key: the next call of their device need not wait for a second offer. */
   const inVain = new Map<string, number>()
@@ -134,13 +140,24 @@ export function createPending(parts: PendingParts): Pending {
     for (const { entity } of devices) for (const rouse of held.get(entity) ?? []) rouse()
   }
 
-  return {
-    take,
-    wake,
-    wakeAll() {
-      for (const wakers of held.values()) for (const rouse of wakers) rouse()
-    },
+  function wakeAll(): void {
+    for (const wakers of held.values()) for (const rouse of wakers) rouse()
   }
+
+  /** Looking costs the database the same whoever it is for: calls are gathered, one batch of them after the other. */
+  function gateOpened(): void {
+    if (opening !== undefined) return
+    const openIt = () => {
+      opening = undefined
+      openedAt = performance.now()
+      wakeAll()
+    }
+    const leftMs = openedAt + OPENED_EVERY_MS - performance.now()
+    if (leftMs <= 0) openIt()
+    else opening = setTimeout(openIt, leftMs).unref()
+  }
+
+  return { take, wake, wakeAll, gateOpened }
 }
 
 /** At most one request per device, by the device's number. */

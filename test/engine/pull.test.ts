@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { parseOperationId } from '../../src/domain/identity.ts'
 import { holdLaunchGate } from '../../src/store/launch-gate.ts'
 import { sql } from '../../src/store/statement.ts'
@@ -138,15 +138,31 @@ test('what is handed to a call that hangs up at that moment is there for the nex
   expect(await operationOf(bench, job, device)).toMatchObject({ attempt: 1 })
 })
 
-test('a call that is held open while the job is paused gets the work soon after the resume', async () => {
+test('a call that is held open while the job is paused gets the work when it is resumed', async () => {
   const device = await newDevice()
   const job = await jobOn(device)
   await jobs.change(caller, job, { active: false })
   const held = ask(device, MINUTE)
   await bench.advance(20 * SECOND)
   expect(await operationOf(bench, job, device)).toMatchObject({ status: 'WAITING_FOR_CONNECTION' })
+  const resumedAt = bench.clock.now()
   await jobs.change(caller, job, { active: true })
-  await bench.advance(6 * SECOND)
+  await bench.settle()
+  expect(parseOperationId((await held)!.id)?.job).toBe(job)
+  expect(bench.clock.now()).toEqual(resumedAt)
+})
+
+test('a call that is held open at another node gets the work when the job is resumed', async () => {
+  const other = await createWorkbench(database, { node: 2, clock: bench.clock })
+  await other.engine.start(false)
+  onTestFinished(() => other.engine.stop())
+  const device = await newDevice()
+  const job = await jobOn(device)
+  await jobs.change(caller, job, { active: false })
+  const held = ask(device, MINUTE, other)
+  await bench.settle()
+  await jobs.change(caller, job, { active: true })
+  await bench.settle()
   expect(parseOperationId((await held)!.id)?.job).toBe(job)
 })
 
