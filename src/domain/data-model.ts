@@ -169,7 +169,7 @@ export function faultOf(type: ValueType, value: unknown): string | undefined {
         ? undefined
         : `must be a text of 1 to ${NAME_MAX} characters, or an object of manufacturer, name and version`
     case 'url':
-      return isHttpUrl(value) ? undefined : 'must be an http or https URL'
+      return faultOfUrl(value)
     case 'flow':
       return typeof value === 'string' && FLOW_PATTERN.test(value)
         ? undefined
@@ -192,8 +192,9 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function isHttpUrl(value: unknown): boolean {
-  if (typeof value !== 'string' || value.length > TEXT_MAX) return false
-  const url = URL.parse(value)
-  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:')
+function faultOfUrl(value: unknown): string | undefined {
+  const url = typeof value === 'string' && value.length <= TEXT_MAX ? URL.parse(value) : null
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return 'must be an http or https URL'
+  // Whoever may read the entity would read them, and they would be sent beside the key.
+  return url.username === '' && url.password === '' ? undefined : 'must not hold a user name or password'
 }

@@ -200,6 +200,11 @@ describe('what an entity must be', () => {
       'provision.device.operation.url must be an http or https URL',
     ],
     [
+      'reached with its key, and no user name or password in its URL',
+      { 'provision.device.identifier': 'a', 'provision.device.operation.url': 'http://ada:secret@gw-7/' },
+      'provision.device.operation.url must not hold a user name or password',
+    ],
+    [
       'tagged with texts',
       { 'provision.device.identifier': 'a', 'provision.administration.tags': 'roof' },
       'provision.administration.tags must be an array',
