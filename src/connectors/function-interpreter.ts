@@ -11,6 +11,7 @@ import {
   type FunctionLimits,
   type FunctionOutcome,
 } from '../domain/connector-function.ts'
+import { cutText } from '../domain/storable.ts'
 
 const STACK_BYTES = 262_144
 const NO_MEMORY = 'it took too much memory'
@@ -76,7 +77,7 @@ function answered(text: string, limits: FunctionLimits, log: readonly string[]):
   const [kind, content] = [text.slice(0, 1), text.slice(1)]
   if (kind === 'm') return failed('missing', 'the source does not define the function', log)
   if (kind === 't' && content.startsWith('InternalError: out of memory')) return failed('memory', NO_MEMORY, log)
-  if (kind === 't') return failed('threw', content.slice(0, 2000), log)
+  if (kind === 't') return failed('threw', cutText(content, 2000), log)
   if (kind === 'v') return failed('value', content, log)
   if (content.length > limits.jsonMax)
     return failed('value', `what the function gives is longer than ${limits.jsonMax}`, log)
@@ -115,7 +116,7 @@ function faultIn(error: unknown): { fault: FunctionFault; description: string } 
   }
   const words = typeof message === 'string' ? `${String(name)}: ${message}` : (JSON.stringify(error) ?? String(error))
   const where = typeof stack === 'string' ? /function\.js:\d+(:\d+)?/.exec(stack)?.[0] : undefined
-  return { fault: 'threw', description: `${words}${where === undefined ? '' : ` at ${where}`}`.slice(0, 2000) }
+  return { fault: 'threw', description: cutText(`${words}${where === undefined ? '' : ` at ${where}`}`, 2000) }
 }
 
 function logOf(context: QuickJSContext): string[] {

@@ -8,6 +8,7 @@ import { type FunctionHttp, readFunctionRequest, readFunctionResponses } from '.
 import { parseDeviceJson } from '../contract/reading.ts'
 import type { FunctionCall, FunctionOutcome } from '../domain/connector-function.ts'
 import { type PlaceOwner, sharedPlaces } from '../domain/places.ts'
+import { cutText } from '../domain/storable.ts'
 import type { Connector, DeviceMessage, OperationRequest, SendReport } from '../engine/connector.ts'
 import { DEVICE_URL_TEMPLATE, deviceUrl } from './device-url.ts'
 import type { HttpWord } from './http-exchange.ts'
@@ -161,7 +162,7 @@ function deviceOf({ device: { deviceId: id, url, address } }: OperationRequest) 
 }
 
 function failed(name: string, description: string): SendReport {
-  return { seen: 'deviceFailed', description: `connector function ${name}: ${description}`.slice(0, 1000) }
+  return { seen: 'deviceFailed', description: cutText(`connector function ${name}: ${description}`, 1000) }
 }
 
 /** One message of the responses that are about the operation: all their steps, and the last result. */

@@ -3,6 +3,7 @@
  * device: any status, any content type, any body at any pace ends in a word or in silence, never in an error.
  */
 import { type Dispatcher, errors } from 'undici'
+import { cutText } from '../domain/storable.ts'
 import type { SendReport } from '../engine/connector.ts'
 import { type AnswerBody, readAnswerBody, tooLong } from './answer-body.ts'
 
@@ -143,7 +144,7 @@ function isYes(status: number): boolean {
 /** What a status other than 2xx means. Serves: decisions on device answers 3xx, 4xx and 5xx. */
 function refusal(status: number, statusText = ''): HttpWord | undefined {
   if (isYes(status)) return undefined
-  const description = `the device answered ${status} ${statusText}`.trim().slice(0, 200)
+  const description = cutText(`the device answered ${status} ${statusText}`.trim(), 200)
   if (status >= 500 || status === 408 || status === 429) return { seen: 'deviceFailed', description }
   if (status < 400) return { seen: 'deviceRefused', description: `${description}; redirects are not followed` }
   return { seen: 'deviceRefused', description }
@@ -164,15 +165,15 @@ function failure(error: Error & { code?: unknown }, sent: boolean): HttpWord {
   if (error instanceof errors.HTTPParserError || code === 'UND_ERR_HEADERS_OVERFLOW') {
     return {
       seen: 'deviceFailed',
-      description: `the answer of the device is not HTTP (${error.message})`.slice(0, 200),
+      description: cutText(`the answer of the device is not HTTP (${error.message})`, 200),
     }
   }
   if (code === 'ADDRESS_REFUSED') {
     return { seen: 'unreachable', description: `the address of the device is not allowed: ${error.message}` }
   }
   if (code === 'NAME_BUSY') return { seen: 'notSent' }
-  if (code === 'NAME_SILENT') return { seen: 'unreachable', description: error.message.slice(0, 200) }
+  if (code === 'NAME_SILENT') return { seen: 'unreachable', description: cutText(error.message, 200) }
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return UNREACHABLE_IN_TIME
   const what = sent ? CLOSED : 'no connection to the device'
-  return { seen: 'unreachable', description: `${what} (${code || error.message})`.slice(0, 200) }
+  return { seen: 'unreachable', description: cutText(`${what} (${code || error.message})`, 200) }
 }

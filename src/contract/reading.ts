@@ -2,6 +2,7 @@
  * What comes of reading a message from outside: its value, or the field at fault and the reason in plain words.
  * It refuses to throw: a hostile message is an answer, not an accident.
  */
+import { storableText } from '../domain/storable.ts'
 
 /** A message that was read, or why it was not: `field` is a path such as `operation.response.steps[0].name`, empty for the whole. */
 export type Reading<T> = { ok: true; value: T } | { ok: false; field: string; reason: string }
@@ -45,7 +46,6 @@ export function parseJson(body: string | Uint8Array): Reading<unknown> {
   }
 }
 
-const NUL = String.fromCharCode(0)
 /** Written in a text, an escape that may stand for a character which no database text can hold. */
 const UNSTORABLE = /\\u(?:0000|d[89a-f][0-9a-f]{2})/i
 
@@ -59,8 +59,9 @@ export function parseDeviceJson(body: string | Uint8Array): Reading<unknown> {
   return parsed.ok && UNSTORABLE.test(text) ? read(storable(parsed.value)) : parsed
 }
 
-function storable(value: unknown): unknown {
-  if (typeof value === 'string') return value.replaceAll(NUL, '\uFFFD').toWellFormed()
+/** A JSON value whose texts and names the database can hold, in the way of `parseDeviceJson`. */
+export function storable(value: unknown): unknown {
+  if (typeof value === 'string') return storableText(value)
   if (Array.isArray(value)) return value.map(storable)
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [storable(name), storable(member)]))

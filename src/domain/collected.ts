@@ -5,6 +5,7 @@
 import { IDS } from './data-model.ts'
 import { faultOfId, faultOfValue, ID_SEGMENTS_MAX, IDS_MAX } from './entity-limits.ts'
 import type { Problem } from './problems.ts'
+import { cutText } from './storable.ts'
 
 /** A value and since when it is so, epoch ms. */
 export interface CollectedValue {
@@ -77,7 +78,7 @@ export function faultsOf(values: CollectedValues): Problem[] {
   return [...values].flatMap(([id, { value }]): Problem[] => {
     const isProvisioned = id === IDS.resourceType || id.startsWith('provision.')
     const message = isProvisioned ? 'is provisioned, not collected' : (faultOfId(id) ?? faultOfValue(value))
-    return message === undefined ? [] : [{ path: id.slice(0, 300), message, kind: 'invalid' }]
+    return message === undefined ? [] : [{ path: cutText(id, 300), message, kind: 'invalid' }]
   })
 }
 
@@ -113,7 +114,7 @@ export function cellInfoOf(values: CollectedValues): CellInfo | undefined {
   for (const [id, { value, at }] of values) {
     const first: unknown = Array.isArray(value) ? value[0] : value
     if (!CELL_ID.test(id) || first === null || first === undefined || (latest && latest.at > at)) continue
-    latest = { name: (typeof first === 'string' ? first : JSON.stringify(first)).slice(0, CELL_LENGTH_MAX), at }
+    latest = { name: cutText(typeof first === 'string' ? first : JSON.stringify(first), CELL_LENGTH_MAX), at }
   }
   return latest
 }

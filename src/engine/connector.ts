@@ -62,6 +62,8 @@ export interface DeviceMessage {
   readonly timestamp?: number
   /** the message as it came, bounded, for the timeline */
   readonly raw?: string
+  /** whether an acknowledgement says more than what it is about, so that it is kept as it came */
+  readonly saysMore?: boolean
 }
 
 /** What a connector reports of one request. */

@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino'
 import { type DeliveryChannel, type DeliveryOutcome, decideDelivery, deliveryHappening } from '../domain/delivery.ts'
+import { cutText } from '../domain/storable.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import {
   completeDelivery,
@@ -112,7 +113,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
         from: delivery.state,
         to: decideDelivery(delivery.state, happening),
         status: outcome.status ?? null,
-        error: outcome.taken ? null : outcome.error.slice(0, errorLengthMax),
+        error: outcome.taken ? null : cutText(outcome.error, errorLengthMax),
         attemptedAt,
       },
     })

@@ -5,6 +5,7 @@
 import type { Counter } from '../domain/counters.ts'
 import type { Flow } from '../domain/flow.ts'
 import type { OperationKey } from '../domain/identity.ts'
+import { keepMessage } from '../domain/kept-message.ts'
 import { type Decision, decide, type OperationEvent, type OperationResult, phaseOf } from '../domain/operation.ts'
 import {
   deviceResult,
@@ -16,7 +17,7 @@ import {
 } from '../domain/operation-event.ts'
 import { mergeSteps, type ReportedStep } from '../domain/step.ts'
 import type { EndedOperationRow } from '../store/ended-operations.ts'
-import type { KeptMessage, OperationRow, PastAttempt } from '../store/operations.ts'
+import type { OperationRow, PastAttempt } from '../store/operations.ts'
 
 /** What a device said of an operation. */
 export interface Word {
@@ -26,6 +27,8 @@ export interface Word {
   /** the message's own time, epoch ms */
   readonly timestamp?: number | undefined
   readonly raw?: string | undefined
+  /** whether an acknowledgement says more than what it is about */
+  readonly saysMore?: boolean | undefined
 }
 
 /** Something that happened to one operation. */
@@ -57,9 +60,6 @@ export interface Consequences {
   retry: boolean
   deadline: boolean
 }
-
-const KEPT_MESSAGES_MAX = 20
-const KEPT_MESSAGE_CHARACTERS = 4_000
 
 /** What a retried attempt came to, where the device did not say. */
 const OBSERVED_RESULTS: Partial<Record<Observation, OperationResult>> = {
@@ -185,13 +185,9 @@ export class OperationDraft {
       row.description = word.description
       this.detailChanged = true
     }
-    if (word.raw !== undefined && (word.steps.length > 0 || word.resultCode !== undefined)) {
-      const kept: KeptMessage = {
-        at: now.toISOString(),
-        attempt: row.attempt,
-        raw: word.raw.slice(0, KEPT_MESSAGE_CHARACTERS),
-      }
-      row.messages = [...(row.messages ?? []), kept].slice(-KEPT_MESSAGES_MAX)
+    // What only acknowledges is not worth a row: it is what most devices send most often.
+    if (word.raw !== undefined && (word.steps.length > 0 || word.resultCode !== undefined || word.saysMore)) {
+      row.messages = keepMessage(row.messages, { at: now.toISOString(), attempt: row.attempt, raw: word.raw })
       this.detailChanged = true
     }
   }
@@ -257,8 +253,7 @@ export class EndedDraft {
     if (!decision.result || !decision.counter) return 'stray'
     if (word.steps.length > 0) row.steps = mergeSteps(row.steps ?? [], word.steps, word.timestamp ?? now.getTime())
     if (word.raw !== undefined) {
-      const kept = { at: now.toISOString(), attempt: row.attempt, raw: word.raw.slice(0, KEPT_MESSAGE_CHARACTERS) }
-      row.messages = [...(row.messages ?? []), kept].slice(-KEPT_MESSAGES_MAX)
+      row.messages = keepMessage(row.messages, { at: now.toISOString(), attempt: row.attempt, raw: word.raw })
     }
     row.description = word.description ?? row.description
     row.status = decision.status

@@ -61,8 +61,8 @@ const GIVE_BACK_MS = 1_000
 
 /** The word in a device's message. */
 export function wordOf(message: DeviceMessage): Word {
-  const { steps, resultCode, resultDescription, timestamp, raw } = message
-  return { steps, resultCode, description: resultDescription, timestamp, raw }
+  const { steps, resultCode, resultDescription, timestamp, raw, saysMore } = message
+  return { steps, resultCode, description: resultDescription, timestamp, raw, saysMore }
 }
 
 export function createRequestSender(parts: RequestSenderParts): RequestSender {

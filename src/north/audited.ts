@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import './request-caller.ts'
+import { cutText } from '../domain/storable.ts'
 import { EMAIL_MAX } from '../domain/user.ts'
 import type { Audit } from '../engine/audit.ts'
 import { accessOf } from './authentication.ts'
@@ -18,7 +19,7 @@ const errorCode = /^\{"errors":\[\{"code":"([^"]{1,20})"/
 function userOf({ caller, body }: FastifyRequest): string | undefined {
   if (caller) return caller.email
   const email = (body as { email?: unknown } | null | undefined)?.email
-  return typeof email === 'string' ? email.slice(0, EMAIL_MAX) : undefined
+  return typeof email === 'string' ? cutText(email, EMAIL_MAX) : undefined
 }
 
 /** What is worth a line; a throttled login is not, or whoever floods the door would flood the log. */

@@ -4,10 +4,11 @@
  */
 import type { Counter } from '../domain/counters.ts'
 import type { OperationKey } from '../domain/identity.ts'
+import type { KeptMessage } from '../domain/kept-message.ts'
 import type { OperationResult, OperationStatus } from '../domain/operation.ts'
 import type { Step } from '../domain/step.ts'
 import type { Queryable } from './database.ts'
-import { type KeptMessage, keyArrays, type PastAttempt } from './operations.ts'
+import { keyArrays, type PastAttempt } from './operations.ts'
 import { sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 

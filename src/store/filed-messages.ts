@@ -1,4 +1,5 @@
 /** Messages that changed nothing, kept for the people who look. Refuses to interpret them. */
+import { cutText } from '../domain/storable.ts'
 import type { Queryable } from './database.ts'
 import { statement } from './statement.ts'
 
@@ -22,8 +23,7 @@ const file = statement<unknown, [number[], Date, string[], string[], string[], s
        as i(organization, identifier, operation_id, reason, message)`,
 )
 
-/** Text as PostgreSQL can keep it: what it cannot hold is shown as a replacement character. */
-const storable = (text: string) => text.slice(0, CHARACTERS_MAX).replaceAll('\u0000', '\uFFFD').toWellFormed()
+const storable = (text: string) => cutText(text, CHARACTERS_MAX)
 
 /** Files messages, cut to a bounded length. */
 export async function fileMessages(db: Queryable, messages: readonly FiledMessage[], now: Date): Promise<void> {

@@ -3,9 +3,9 @@
  * of one. It reads a job whole, so nobody asks it often. Refuses to conclude anything.
  */
 import type { OperationKey } from '../domain/identity.ts'
+import type { KeptMessage } from '../domain/kept-message.ts'
 import type { OperationResult, OperationStatus } from '../domain/operation.ts'
 import type { Queryable } from './database.ts'
-import type { KeptMessage } from './operations.ts'
 import { statement } from './statement.ts'
 
 /** Operations that ended in one way. */

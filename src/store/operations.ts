@@ -4,6 +4,7 @@
  */
 import type { Counter } from '../domain/counters.ts'
 import type { OperationKey } from '../domain/identity.ts'
+import type { KeptMessage } from '../domain/kept-message.ts'
 import type { OperationResult, OperationStatus } from '../domain/operation.ts'
 import type { Step } from '../domain/step.ts'
 import type { Queryable } from './database.ts'
@@ -18,13 +19,6 @@ export interface PastAttempt {
   readonly result: OperationResult
   readonly description?: string
   readonly steps: readonly Step[]
-}
-
-/** One message as it came, bounded, for the timeline of an operation. */
-export interface KeptMessage {
-  readonly at: string
-  readonly attempt: number
-  readonly raw: string
 }
 
 /** What an operation has of its own beside its row; null where it has nothing. */

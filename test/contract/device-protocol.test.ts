@@ -16,6 +16,7 @@ import {
 } from '../../src/contract/device-addresses.ts'
 import { readCollectDmm, readCollectIot } from '../../src/contract/device-collect.ts'
 import { MESSAGE_DEPTH_MAX, parseJson } from '../../src/contract/reading.ts'
+import { KEPT_CHARACTERS_MAX, KEPT_MESSAGE_CHARACTERS_MAX, KEPT_MESSAGES_MAX } from '../../src/domain/kept-message.ts'
 import { OPERATION_RESULTS } from '../../src/domain/operation.ts'
 import { STEP_RESULTS, STEPS_MAX } from '../../src/domain/step.ts'
 
@@ -62,6 +63,9 @@ test('the page names every result that a device can give, and the bounds that ho
     `${DEVICE_NAME_LENGTH_MAX} characters`,
     `${thousands} steps`,
     `${STEPS_MAX} different`,
+    `last ${KEPT_MESSAGES_MAX} about`,
+    `${KEPT_MESSAGE_CHARACTERS_MAX.toLocaleString('en')} characters of each`,
+    `${KEPT_CHARACTERS_MAX.toLocaleString('en')} of all`,
   ])
     expect(page.replaceAll('\n', ' ')).toContain(bound)
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { operationId } from '../../src/domain/identity.ts'
+import { KEPT_MESSAGE_CHARACTERS_MAX } from '../../src/domain/kept-message.ts'
 import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
 import { answered, deviceOf, ids, operationOf, SECOND, say, silent, summaryOfJob } from './scenario.ts'
@@ -256,6 +257,39 @@ test('a poisoned answer in the exchange itself acknowledges, and the operation c
   expect(await operationOf(bench, job, 'poisonous')).toMatchObject({ status: 'IN_PROGRESS' })
   await say(bench, job, 'poisonous', { resultCode: 'SUCCESSFUL' })
   expect(await operationOf(bench, job, 'poisonous')).toMatchObject({ status: 'FINISHED' })
+})
+
+test('an answer that is cut in the middle of a character is kept, and ends the operation', async () => {
+  const { job, devices } = await jobOf(2)
+  const raw = `${'x'.repeat(KEPT_MESSAGE_CHARACTERS_MAX - 1)}😀`
+  for (const device of devices) await say(bench, job, device, { resultCode: 'SUCCESSFUL', raw })
+  for (const device of devices) {
+    const { status, messages } = await operationOf(bench, job, device)
+    expect(status).toBe('FINISHED')
+    expect(messages?.map(message => message.raw)).toEqual(['x'.repeat(KEPT_MESSAGE_CHARACTERS_MAX - 1)])
+  }
+})
+
+test('a late answer that is cut in the middle of a character is kept, too', async () => {
+  const { job, device } = await jobOf(1, { stop: 30 * SECOND })
+  await bench.advance(31 * SECOND)
+  const raw = `${'x'.repeat(KEPT_MESSAGE_CHARACTERS_MAX - 1)}😀`
+  await say(bench, job, device, { resultCode: 'SUCCESSFUL', raw })
+  expect(await operationOf(bench, job, device)).toMatchObject({
+    status: 'FINISHED_OUT_OF_TIME',
+    messages: [{ raw: 'x'.repeat(KEPT_MESSAGE_CHARACTERS_MAX - 1) }],
+  })
+})
+
+test('an acknowledgement is kept as it came where it says more, and writes no row of its own where it does not', async () => {
+  const { job, devices } = await jobOf(2)
+  const [bare, telling] = devices as [string, string]
+  await say(bench, job, bare, { raw: 'acknowledged' })
+  await say(bench, job, telling, { raw: 'acknowledged, and 42', saysMore: true })
+  expect(await operationOf(bench, job, bare)).toMatchObject({ status: 'IN_PROGRESS', messages: null })
+  expect(await operationOf(bench, job, telling)).toMatchObject({ messages: [{ raw: 'acknowledged, and 42' }] })
+  const { entity } = await deviceOf(bench, bare)
+  expect(await database.query(sql`select from operation_detail where job = ${job} and entity = ${entity}`)).toEqual([])
 })
 
 test('a connection lost in the middle is not the fault of the messages', async () => {

@@ -75,6 +75,7 @@ export async function say(
     resultDescription?: string
     steps?: ReportedStep[]
     raw?: string
+    saysMore?: boolean
     timestamp?: number
   } = {},
 ): Promise<'taken' | 'unknown'> {

@@ -62,6 +62,34 @@ describe('over HTTP, started by the service', () => {
     })
   })
 
+  test('what a device has read can be read where its messages are, however much it is and wherever it is cut', async () => {
+    const read = Array.from({ length: 400 }, (_, i) => ({ name: `variable-${i}`, value: `the value ${i} with 😀😀😀` }))
+    const answered = notes<string>()
+    const url = await httpDevice((received, reply) => {
+      // Whatever the length of what comes before, one of the two has a pair across each boundary.
+      const body = responseTo(received, {
+        ...successful,
+        variableList: read,
+        rest: `${answered.all.length ? 'x' : ''}${'😀'.repeat(40_000)}`,
+      })
+      answered.add(body)
+      reply.writeHead(201).end(body)
+    })
+    for (const id of ['reads-1', 'reads-2']) {
+      await house.provision(id, { 'provision.device.operation.url': url })
+      const job = await house.start(id)
+      const { operationId } = await house.until(job, isFinal)
+      const { body } = await house.call<{ messages: { raw: string }[] }>(
+        'GET',
+        `/north/v80/operation/jobs/${job}/operations/${operationId}/messages`,
+      )
+      const [message] = body.messages
+      expect(message!.raw.length).toBeGreaterThan(63_998)
+      expect(answered.all.at(-1)!.startsWith(message!.raw)).toBe(true)
+      expect(message!.raw).toContain('the value 399')
+    }
+  })
+
   test.for([
     [500, 'ERROR_PROCESSING'],
     [400, 'NOT_SUPPORTED'],
