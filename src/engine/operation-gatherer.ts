@@ -18,8 +18,8 @@ export interface OperationGatherer {
   /** Resolves after the commit. Rejects with a DroverError where the message itself is at fault, else as the database fails. */
   submit(happening: Happening): Promise<Answer>
   /**
-   * Like `submit` for what a sender reports: it is tried again until it is written. Resolves with undefined where it never will be,
-   * because it cannot be stored or the gatherer has stopped; never rejects.
+   * Like `submit` for what a sender reports: it is tried again until it is written, without its texts where these cannot be stored.
+   * Resolves with undefined where it never will be, because it cannot happen or the gatherer has stopped; never rejects.
    */
   report(happening: Happening): Promise<Answer | undefined>
   /** Takes no more and waits for what is in hand. */
@@ -128,11 +128,17 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
     }
   }
 
-  async function report(happening: Happening): Promise<Answer | undefined> {
+  async function report(told: Happening): Promise<Answer | undefined> {
+    let happening = told
     for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
       try {
         return await submit(happening)
       } catch (error) {
+        // Nobody says it again: that it happened must not be lost for how it was said.
+        if (isMalformed(error) && happening === told) {
+          happening = withoutTexts(told)
+          continue
+        }
         const hopeless = error instanceof MissingLifecycleRow || isMalformed(error)
         if (stopping || hopeless) return undefined
         log.warn({ err: error, operation: operationId(happening.key) }, "a sender's report is tried again")
@@ -151,6 +157,17 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
         await Promise.all(busy.values())
       }
     },
+  }
+}
+
+const UNSTORABLE = 'What was said of it cannot be stored.'
+
+/** The same event, told in no words but our own. */
+function withoutTexts({ word, description, ...happening }: Happening): Happening {
+  return {
+    ...happening,
+    ...(word && { word: { resultCode: word.resultCode, steps: [], description: UNSTORABLE } }),
+    ...(description !== undefined && { description: UNSTORABLE }),
   }
 }
 

@@ -111,7 +111,7 @@ export function createRequestSender(parts: RequestSenderParts): RequestSender {
     })
   }
 
-  /** An answer that is for another operation, or that cannot be stored, still acknowledges; one that changed nothing is filed. */
+  /** An answer that is for another operation, or of which nothing can be written, still acknowledges; one that changed nothing is filed. */
   async function answer({ key, id }: RoutedRequest, message: DeviceMessage): Promise<Answer | undefined> {
     const answered = parseOperationId(message.operationId)
     if (answered && keyText(answered) === keyText(key)) {

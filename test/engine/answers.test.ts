@@ -243,20 +243,23 @@ test('of two answers, a repeat of one and a poisoned one that come together each
   })
 })
 
-test('a poisoned answer in the exchange itself acknowledges, and the operation can still be answered', async () => {
+test('a poisoned answer in the exchange itself, which no device says again, ends the operation without its words', async () => {
   await bench.provision(['poisonous'])
   bench.device = (request, report) => {
     report({ seen: 'sent' })
     const answer = answered(request, 'SUCCESSFUL')
     if (answer.seen === 'answered') {
-      report({ seen: 'answered', message: { ...answer.message, resultDescription: '\u0000' } })
+      report({ seen: 'answered', message: { ...answer.message, resultDescription: '\u0000', raw: '\u0000' } })
     }
   }
   const { job } = await jobs.create(caller, jobRequest({ target: { append: { entities: ['poisonous'] } } }))
   await bench.settle()
-  expect(await operationOf(bench, job, 'poisonous')).toMatchObject({ status: 'IN_PROGRESS' })
-  await say(bench, job, 'poisonous', { resultCode: 'SUCCESSFUL' })
-  expect(await operationOf(bench, job, 'poisonous')).toMatchObject({ status: 'FINISHED' })
+  expect(await operationOf(bench, job, 'poisonous')).toMatchObject({
+    status: 'FINISHED',
+    result: 'SUCCESSFUL',
+    description: 'What was said of it cannot be stored.',
+    messages: null,
+  })
 })
 
 test('an answer that is cut in the middle of a character is kept, and ends the operation', async () => {
@@ -290,6 +293,24 @@ test('an acknowledgement is kept as it came where it says more, and writes no ro
   expect(await operationOf(bench, job, telling)).toMatchObject({ messages: [{ raw: 'acknowledged, and 42' }] })
   const { entity } = await deviceOf(bench, bare)
   expect(await database.query(sql`select from operation_detail where job = ${job} and entity = ${entity}`)).toEqual([])
+})
+
+test('a failure that is told in words that cannot be stored is a failure, and retried as one', async () => {
+  await bench.provision(['speechless'])
+  bench.device = (_, report) => report({ seen: 'deviceFailed', description: 'threw \ud83d' })
+  const { job } = await jobs.create(
+    caller,
+    jobRequest({
+      target: { append: { entities: ['speechless'] } },
+      operationParameters: { ackTimeout: 0, timeout: 60_000, retries: 1, retriesDelay: 0, retryResultList: [] },
+    }),
+  )
+  await bench.settle()
+  expect(await operationOf(bench, job, 'speechless')).toMatchObject({
+    status: 'FINISHED',
+    result: 'ERROR_PROCESSING',
+    attempts: [{ result: 'ERROR_PROCESSING', description: 'What was said of it cannot be stored.' }],
+  })
 })
 
 test('a connection lost in the middle is not the fault of the messages', async () => {
