@@ -142,8 +142,9 @@ function requestOf(
   flows: ReadonlyMap<string, Flow>,
 ): OperationRequest & { flow: Flow } {
   const flow = flows.get(keyText(row))!
-  // A device that is called over HTTP is shown its key; over any other way it has shown its own.
-  const apiKey = flow === 'http' && subject.apiKeySealed ? parts.openKey(subject.apiKeySealed) : undefined
+  // A device that is called over HTTP is shown its key, and a function may call it so; over any other way it has shown its own.
+  const isCalled = flow === 'http' || flow === 'function'
+  const apiKey = isCalled && subject.apiKeySealed ? parts.openKey(subject.apiKeySealed) : undefined
   return { ...operationRequest(row, subject, content, apiKey), flow }
 }
 
