@@ -1,10 +1,10 @@
 /**
  * What connector functions give: a `request` one way to the device or a result, a `response` the responses in a message. It reads them
- * strictly, since their author can mend them, and sends nothing.
+ * strictly, since their author can mend them, and sends nothing. Texts in responses are read as those of devices are, which they may hold.
  */
 import { FUNCTION_RESPONSES_MAX } from '../domain/connector-function.ts'
 import { type DeviceResponse, readDeviceResponse } from './device.ts'
-import { isObject, type JsonObject, type Reading, read, refuse } from './reading.ts'
+import { isObject, type JsonObject, type Reading, read, refuse, storable } from './reading.ts'
 
 const FUNCTION_HTTP_METHODS = ['POST', 'PUT', 'PATCH', 'GET', 'DELETE'] as const
 
@@ -26,6 +26,8 @@ const HEADERS_MAX = 50
 const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/
 /** A value that could not begin a header of its own. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]{0,4096}$/
+/** Where a reading of a device's response finds what a function gave without it. */
+const ENVELOPE = /^operation\.response/
 /** They belong to the connection. */
 const OWN_HEADERS = ['host', 'content-length', 'transfer-encoding', 'connection', 'upgrade', 'te', 'trailer', 'expect']
 
@@ -42,8 +44,9 @@ export function readFunctionRequest(value: unknown, operationId: string): Readin
     const payload = textOf(given.payload)
     return payload === undefined ? refuse('mqtt.payload', 'must be there') : read({ way, payload })
   }
-  const response = readDeviceResponse({ operation: { response: { ...given, id: operationId } } })
-  return response.ok ? read({ way: 'result', response: response.value }) : refuse('result', response.reason)
+  const response = readDeviceResponse(storable({ operation: { response: { ...given, id: operationId } } }))
+  if (response.ok) return read({ way: 'result', response: response.value })
+  return refuse(response.field.replace(ENVELOPE, 'result'), response.reason)
 }
 
 /**
@@ -56,9 +59,12 @@ export function readFunctionResponses(value: unknown, operationId?: string): Rea
     return refuse('', `must not be more than ${FUNCTION_RESPONSES_MAX} responses`)
   const responses: DeviceResponse[] = []
   for (const [index, each] of list.entries()) {
-    const message = isObject(each) && each.operation === undefined ? { operation: { response: each } } : each
-    const response = readDeviceResponse(message, operationId)
-    if (!response.ok) return refuse(`[${index}].${response.field}`, response.reason)
+    const isBare = isObject(each) && each.operation === undefined
+    const response = readDeviceResponse(storable(isBare ? { operation: { response: each } } : each), operationId)
+    if (!response.ok) {
+      const field = isBare ? response.field.replace(ENVELOPE, '') : `.${response.field}`
+      return refuse(`[${index}]${field}`.replace(/\.$/, ''), response.reason)
+    }
     responses.push(response.value)
   }
   return read(responses)
@@ -68,7 +74,7 @@ function readHttp(given: JsonObject): Reading<FunctionRequest> {
   const method = FUNCTION_HTTP_METHODS.find(known => known === (given.method ?? 'POST'))
   if (method === undefined) return refuse('http.method', `must be one of ${FUNCTION_HTTP_METHODS.join(', ')}`)
   const { url } = given
-  if (url !== undefined && (typeof url !== 'string' || url.length > 2048)) return refuse('http.url', 'must be a URL')
+  if (url !== undefined && !isUrl(url)) return refuse('http.url', 'must be an http or https URL without a user name')
   const named = isObject(given.headers ?? {}) ? Object.entries(given.headers ?? {}) : undefined
   if (named === undefined || named.length > HEADERS_MAX)
     return refuse('http.headers', `must be at most ${HEADERS_MAX} names and values`)
@@ -84,6 +90,11 @@ function readHttp(given: JsonObject): Reading<FunctionRequest> {
   if (typeof given.body !== 'string') headers['content-type'] ??= 'application/json'
   const http = { method, headers, body: textOf(given.body) ?? '', ...(url !== undefined && { url }) }
   return read({ way: 'http', http })
+}
+
+function isUrl(value: unknown): value is string {
+  const url = typeof value === 'string' && value.length <= 2048 ? URL.parse(value) : null
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
 }
 
 /** A text as it is, anything else as JSON. */

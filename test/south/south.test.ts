@@ -416,6 +416,18 @@ describe('a message of a device’s own format', () => {
     expect(house.messages.all).toEqual([])
   })
 
+  test('is given to the function byte by byte, and kept as a text that the database can hold', async () => {
+    const { url } = await open()
+    const asked: unknown[] = []
+    house.onOwnMessage = async (_device, { body }) => {
+      asked.push(body)
+      return { id: 'op-1', resultCode: 'SUCCESSFUL', resultDescription: 'a\u0000b' }
+    }
+    expect((await post(`${url}/meter`, 'REF=1\u0000OK', { ...key, 'content-type': 'text/plain' })).status).toBe(200)
+    expect(asked).toEqual(['REF=1\u0000OK'])
+    expect(house.messages.all).toMatchObject([{ resultDescription: 'a\uFFFDb', raw: 'REF=1\uFFFDOK' }])
+  })
+
   test('on a route that no function reads is 404', async () => {
     const { url } = await open()
     const answer = await post(`${url}/nothing`, '{}')
