@@ -7,6 +7,7 @@ import { reportIn } from '../contract/device-exchange.ts'
 import { type FunctionHttp, readFunctionRequest, readFunctionResponses } from '../contract/function-answer.ts'
 import { parseDeviceJson } from '../contract/reading.ts'
 import type { FunctionCall, FunctionOutcome } from '../domain/connector-function.ts'
+import { KEPT_MESSAGE_CHARACTERS_MAX } from '../domain/kept-message.ts'
 import { type PlaceOwner, sharedPlaces } from '../domain/places.ts'
 import { cutText } from '../domain/storable.ts'
 import type { Connector, DeviceMessage, OperationRequest, SendReport } from '../engine/connector.ts'
@@ -52,7 +53,7 @@ export function functionConnector(parts: FunctionConnectorParts): Connector {
       return tell(failed(functionName, outcome.description))
     }
     const reading = readFunctionRequest(outcome.value, request.id)
-    if (!reading.ok) return tell(failed(functionName, `what it gives: ${reading.field} ${reading.reason}`))
+    if (!reading.ok) return tell(failed(functionName, unusable(reading)))
     const asked = reading.value
     if (asked.way === 'result') return tell({ seen: 'answered', message: messageOf([asked.response], request) })
     if (leftMs() < 0) return tell({ seen: 'notSent' })
@@ -87,21 +88,26 @@ export function functionConnector(parts: FunctionConnectorParts): Connector {
     })
   }
 
-  /** What the device answered, by the function where it reads answers; what cannot be read acknowledges. */
+  /**
+   * What the device answered, by the function where it reads answers. What cannot be read acknowledges: the device took the request.
+   * Where that is the function's doing, the acknowledgement says so.
+   */
   async function answered(
     request: OperationRequest,
     source: string,
     { status, body = '' }: HttpWord & { seen: 'accepted' },
   ): Promise<DeviceMessage> {
-    const { organization } = request.device
+    const { organization, functionName = '' } = request.device
     const parsed = parseDeviceJson(body)
     const said = { via: 'http', operationId: request.id, status, body, ...(parsed.ok && { json: parsed.value }) }
     const outcome = await run(organization, { source, part: 'response', arguments: [said, deviceOf(request)] })
     if (outcome.ok) {
       const responses = readFunctionResponses(outcome.value, request.id)
-      return messageOf(responses.ok ? responses.value : [], request)
+      if (responses.ok) return messageOf(responses.value, request)
+      return unread(request, body, faultOf(functionName, unusable(responses)))
     }
-    const response = outcome.fault === 'missing' && parsed.ok ? readDeviceResponse(parsed.value, request.id) : undefined
+    if (outcome.fault !== 'missing') return unread(request, body, faultOf(functionName, outcome.description))
+    const response = parsed.ok ? readDeviceResponse(parsed.value, request.id) : undefined
     return messageOf(response?.ok ? [response.value] : [], request)
   }
 
@@ -162,7 +168,21 @@ function deviceOf({ device: { deviceId: id, url, address } }: OperationRequest) 
 }
 
 function failed(name: string, description: string): SendReport {
-  return { seen: 'deviceFailed', description: cutText(`connector function ${name}: ${description}`, 1000) }
+  return { seen: 'deviceFailed', description: faultOf(name, description) }
+}
+
+function faultOf(name: string, description: string): string {
+  return cutText(`connector function ${name}: ${description}`, 1000)
+}
+
+function unusable({ field, reason }: { readonly field: string; readonly reason: string }): string {
+  return `what it gives: ${field} ${reason}`.replace(':  ', ': ')
+}
+
+/** An acknowledgement in words that nobody could read: they stay where people can. */
+function unread(request: OperationRequest, body: string, resultDescription: string): DeviceMessage {
+  const raw = cutText(body, KEPT_MESSAGE_CHARACTERS_MAX)
+  return { ...messageOf([], request), resultDescription, ...(raw !== '' && { raw, saysMore: true }) }
 }
 
 /** One message of the responses that are about the operation: all their steps, and the last result. */

@@ -69,6 +69,17 @@ describe('a function', () => {
     expect(outcome).toMatchObject({ ok: false, fault, description: expect.stringContaining(words) })
   })
 
+  test.for([
+    'function request() { throw "x" + "😀".repeat(3000) }',
+    'function request() { throw new Error("😀".repeat(3000)) }',
+    'throw new Error("😀".repeat(3000)); function request() {}',
+  ])('that fails in many words is told in whole characters: %s', async source => {
+    const outcome = await run(source)
+    if (outcome.ok) throw new Error('it did not fail')
+    expect(outcome.description.length).toBeGreaterThan(1990)
+    expect(outcome.description.isWellFormed()).toBe(true)
+  })
+
   test('that grows without end is stopped by time or memory', async () => {
     const outcome = await run('function request() { const a = []; for (;;) a.push("x".repeat(10000) + a.length) }')
     expect(outcome.ok || outcome.fault).toMatch(/time|memory/)

@@ -104,15 +104,36 @@ describe('a function that gives an HTTP request', () => {
     ])
   })
 
-  test.for([
-    ['gives no responses', '{"state":"busy"}'],
-    ['throws', 'not JSON'],
-  ])('takes the answer for an acknowledgement where the function %s', async ([, body]) => {
-    const url = await httpDevice((_seen, response) => response.writeHead(200).end(body))
+  test('takes the answer for an acknowledgement where the function makes no responses of it', async () => {
+    const url = await httpDevice((_seen, response) => response.writeHead(200).end('{"state":"busy"}'))
     const { reports } = await reportsOf(source, 2, { url })
     expect(reports[1]).toMatchObject({ seen: 'answered', message: { steps: [] } })
     expect(reports[1]).not.toHaveProperty('message.resultCode')
+    expect(reports[1]).not.toHaveProperty('message.resultDescription')
   })
+
+  test.for([
+    ['throws', 'throw new Error("no meter")', 'connector function meter: Error: no meter'],
+    ['gives no object', 'return 7', 'connector function meter: what it gives: [0] must be an object'],
+    ['gives a step without a name', 'return { steps: [{}] }', 'what it gives: [0].steps[0].name must be a text'],
+  ])(
+    'where the function %s, takes the answer for an acknowledgement that tells why and what was said',
+    async ([, code, words]) => {
+      const url = await httpDevice((_seen, response) => response.writeHead(200).end('not\u0000JSON'))
+      const failing = `const request = () => ({ http: { body: 'x' } }); function response() { ${code} }`
+      const { reports } = await reportsOf(failing, 2, { url })
+      expect(reports[1]).toMatchObject({
+        seen: 'answered',
+        message: {
+          steps: [],
+          resultDescription: expect.stringContaining(words!),
+          raw: 'not\uFFFDJSON',
+          saysMore: true,
+        },
+      })
+      expect(reports[1]).not.toHaveProperty('message.resultCode')
+    },
+  )
 
   test('leaves an answer to be read as any device’s where it reads none', async () => {
     const url = await httpDevice((_seen, response) =>
@@ -168,6 +189,13 @@ describe('a function that fails', () => {
     ['is not there', 'function other() {}', 'does not define'],
     ['gives nothing', 'function request() {}', 'must be an object'],
     ['gives two ways', 'const request = () => ({ mqtt: { payload: "" }, result: {} })', 'exactly one'],
+    ['names no URL', 'const request = () => ({ http: { url: "nonsense" } })', 'http.url must be'],
+    ['names another way in its URL', 'const request = () => ({ http: { url: "ftp://a/b" } })', 'http.url must be'],
+    [
+      'gives a name too long',
+      'const request = () => ({ result: { steps: [{ name: "x".repeat(256) }] } })',
+      'result.steps[0].name must',
+    ],
     ['gives no payload', 'const request = () => ({ mqtt: {} })', 'mqtt.payload'],
     ['names a method that is none', 'const request = () => ({ http: { method: "TRACE" } })', 'http.method'],
     [

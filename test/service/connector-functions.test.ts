@@ -25,8 +25,10 @@ test('a device with a language of its own over HTTP is asked and understood, and
     source: await shown(),
   })
   const asked = notes<string>()
+  const keys = notes<unknown>()
   const url = await httpDevice((received, response) => {
     asked.add(received.body)
+    keys.add(received.headers['x-apikey'])
     response.writeHead(200, { 'content-type': 'text/plain' }).end('OK')
   })
   const key = await house.provision('meter-1', {
@@ -36,6 +38,7 @@ test('a device with a language of its own over HTTP is asked and understood, and
   const job = await house.start('meter-1')
   const { operationId } = await house.until(job, ({ status }) => status === 'IN_PROGRESS')
   expect(asked.all).toEqual([`CMD=REBOOT_EQUIPMENT;REF=${operationId}`])
+  expect(keys.all).toEqual([key])
   const said = await fetch(`${house.url}/south/v80/devices/meter-1/meter-says`, {
     method: 'POST',
     headers: { 'x-apikey': key, 'content-type': 'text/plain' },
@@ -104,6 +107,40 @@ test('a function that fails ends the operation with its name and the reason, and
   })
   expect(simple).toMatchObject({ status: 'FINISHED', result: 'SUCCESSFUL' })
   expect(missing).toMatchObject({ result: 'NOT_SUPPORTED' })
+})
+
+test('what a function gives that no database can hold ends the operation all the same', async () => {
+  await write('nul', {
+    source: 'const request = () => ({ result: { resultCode: "SUCCESSFUL", resultDescription: "a\\u0000b" } })',
+  })
+  await write('loud', { source: 'function request() { throw "😀".repeat(3000) }' })
+  await house.provision('nul-1', { 'provision.device.operation.flow': 'function:nul' })
+  await house.provision('loud-1', { 'provision.device.operation.flow': 'function:loud' })
+  const retried = { operationParameters: { timeout: 60_000, retries: 1, retriesDelay: 0 } }
+  const jobs = [await house.start('nul-1'), await house.start('loud-1', retried)]
+  const [nul, loud] = await Promise.all(jobs.map(job => house.until(job, isFinal)))
+  expect(nul).toMatchObject({ result: 'SUCCESSFUL', description: 'a\uFFFDb' })
+  expect(loud).toMatchObject({
+    result: 'ERROR_PROCESSING',
+    description: expect.stringContaining('connector function loud: '),
+    attempts: { current: 2 },
+  })
+})
+
+test('a function that cannot read the answer of its device leaves it an acknowledgement that says so', async () => {
+  await write('deaf', {
+    source: 'const request = () => ({ http: { body: "?" } }); function response() { throw new Error("what?") }',
+  })
+  const url = await httpDevice((_received, response) => response.writeHead(200).end('GRMPF'))
+  await house.provision('deaf-1', {
+    'provision.device.operation.url': url,
+    'provision.device.operation.flow': 'function:deaf',
+  })
+  const job = await house.start('deaf-1')
+  const { operationId, description } = await house.until(job, ({ status }) => status === 'IN_PROGRESS')
+  expect(description).toContain('connector function deaf: Error: what?')
+  const { body } = await house.call('GET', `/north/v80/operation/jobs/${job}/operations/${operationId}/messages`)
+  expect(body).toMatchObject({ messages: [{ raw: 'GRMPF' }] })
 })
 
 test('a changed function is used within seconds', async () => {
