@@ -29,9 +29,18 @@ export type Filter =
       readonly operator: 'gt' | 'gte' | 'lt' | 'lte'
       readonly value: FilterValue
     }
-  | { readonly kind: 'like'; readonly field: string; readonly pattern: string; readonly caseSensitive: boolean }
+  | FilterPattern
   | { readonly kind: 'exists'; readonly field: string }
   | { readonly kind: 'inside'; readonly field: string; readonly ring: readonly FilterPoint[] }
+
+/** A regular expression, and where it stands in the body: whether it can be read turns out where it is used. */
+export interface FilterPattern {
+  readonly kind: 'like'
+  readonly field: string
+  readonly pattern: string
+  readonly caseSensitive: boolean
+  readonly path: string
+}
 
 /** How a filter is read. */
 export interface FilterOptions {
@@ -83,6 +92,13 @@ export function filterFields(filter: Filter): string[] {
   }
   visit(filter)
   return [...names]
+}
+
+/** The regular expressions of a filter, in order. */
+export function filterPatterns(filter: Filter): FilterPattern[] {
+  if ('parts' in filter) return filter.parts.flatMap(filterPatterns)
+  if ('part' in filter) return filterPatterns(filter.part)
+  return filter.kind === 'like' ? [filter] : []
 }
 
 function refused(path: string, message: string): DroverError {
@@ -137,7 +153,7 @@ function readLeaf(leaf: Leaf, field: string, value: unknown, parent: string, rea
     case 'nin':
       return { kind: 'not', part: { kind: 'anyOf', field, values: readValues(value, type, path) } }
     case 'like':
-      return { kind: 'like', field, pattern: readPattern(value, path), caseSensitive: reading.caseSensitive }
+      return { kind: 'like', field, pattern: readPattern(value, path), caseSensitive: reading.caseSensitive, path }
     case 'within':
       return readWithin(field, value, type, path)
     default:

@@ -6,12 +6,12 @@
 /**
  * One thing wrong with one field. `path` is the field as the client wrote it (`schedule.window.weekly[0].daily.stop`),
  * `message` a plain sentence without the path. `kind` says `unknown` for a member that does not exist in the interface
- * and `missing` for one that is required; any other problem with a value is `invalid`.
+ * and `missing` for one that is required; `filter` breaks the grammar of filters; any other problem with a value is `invalid`.
  */
 export type Problem = {
   readonly path: string
   readonly message: string
-  readonly kind: 'invalid' | 'missing' | 'unknown'
+  readonly kind: 'invalid' | 'missing' | 'unknown' | 'filter'
 }
 
 /** The value read, or the problems that keep it from being read: at least one. */

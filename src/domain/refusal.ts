@@ -9,6 +9,7 @@ const NAMES = {
   unknown: 'forbiddenField',
   missing: 'requiredField',
   invalid: 'invalidField',
+  filter: 'invalidFilter',
 } as const satisfies Record<Problem['kind'], ErrorName>
 
 /** The refusal of one field, with the reason in words: `must be whole seconds`. */
@@ -17,15 +18,20 @@ export function invalidField(name: string, reason: string): DroverError {
 }
 
 /**
- * The refusal for one or more problems. Unknown members come before missing ones, these before invalid values; the context names
- * every field of the kind that is told, with the reason in words. The two known codes keep their known words.
+ * The refusal for one or more problems. Unknown members come before missing ones, these before invalid values, and broken filters come
+ * last; the context names every field of the kind that is told, with the reason in words. The two known codes keep their known words.
  */
 export function refusalOf(problems: readonly Problem[]): DroverError {
   const kind =
-    (['unknown', 'missing'] as const).find(each => problems.some(problem => problem.kind === each)) ?? 'invalid'
+    (['unknown', 'missing', 'invalid'] as const).find(each => problems.some(problem => problem.kind === each)) ??
+    'filter'
   const told = problems.filter(problem => problem.kind === kind)
   const context = told.map(({ path, message }) => ({ name: path, value: message }))
-  if (kind !== 'invalid') return new DroverError(NAMES[kind], context)
+  if (kind === 'unknown' || kind === 'missing') return new DroverError(NAMES[kind], context)
   const words = told.map(({ path, message }) => `${path} ${message}`).join('; ')
-  return new DroverError(NAMES.invalid, context, `Invalid field: ${words}.`)
+  return new DroverError(
+    NAMES[kind],
+    context,
+    `${kind === 'filter' ? 'The filter is not valid' : 'Invalid field'}: ${words}.`,
+  )
 }

@@ -74,6 +74,12 @@ export function readTargetChange(json: unknown, path: string, rules: TargetRules
   return { ...(append && { append }), ...(remove && { remove }) }
 }
 
+/** The filter of a target, wherever it stands below it, and where that is. */
+export function filterOf({ append, filter }: JobTarget): { filter: FilterExpression; path: string } | undefined {
+  if (append?.filter) return { filter: append.filter, path: 'append.filter' }
+  return filter && { filter, path: 'filter' }
+}
+
 /** Whether a target asks for anything at all. */
 export function isEmptyTarget(target: JobTarget): boolean {
   return target.filter === undefined && (target.append === undefined || isEmptySelection(target.append))
@@ -171,7 +177,7 @@ function readFilter(json: unknown, path: string, problems: Problem[]): FilterExp
   } catch (error) {
     if (!(error instanceof DroverError)) throw error
     const [at] = error.context
-    problems.push({ path: at?.name ?? path, message: String(at?.value), kind: 'invalid' })
+    problems.push({ path: at?.name ?? path, message: String(at?.value), kind: 'filter' })
     return undefined
   }
   return json as FilterExpression

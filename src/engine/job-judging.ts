@@ -4,8 +4,8 @@
  */
 import { type Caller, mayExecute } from '../domain/caller.ts'
 import { DroverError } from '../domain/errors.ts'
-import type { JobRequest } from '../domain/job.ts'
-import { usesRequestParameters } from '../domain/target-selection.ts'
+import type { JobRequest, JobTarget } from '../domain/job.ts'
+import { filterOf, usesRequestParameters } from '../domain/target-selection.ts'
 import type { Transaction } from '../store/database.ts'
 import type { Applicability } from '../store/targets.ts'
 import type { FilterCompiler } from './job-targets.ts'
@@ -35,6 +35,18 @@ export interface JobJudging {
   judged(tx: Transaction, caller: Caller, type: ExecutableType, request: JobRequest): Promise<JobRequest>
 }
 
+/** Throws a DroverError where the filter of a target, if it has one, could not be resolved; `path` is that of the target. */
+export async function judgeFilter(
+  tx: Transaction,
+  organization: number,
+  target: JobTarget,
+  path: string,
+  compile: FilterCompiler,
+): Promise<void> {
+  const found = filterOf(target)
+  if (found) await compile(tx, organization, found.filter, { path: `${path}.${found.path}` })
+}
+
 export function createJobJudging(parts: JobJudgingParts): JobJudging {
   async function executable(tx: Transaction, caller: Caller, name: string): Promise<ExecutableType> {
     const type = await parts.findType(tx, caller.organization, name)
@@ -50,8 +62,7 @@ export function createJobJudging(parts: JobJudgingParts): JobJudging {
     request: JobRequest,
   ): Promise<JobRequest> {
     const { append } = request.target
-    const filter = append?.filter ?? request.target.filter
-    if (filter) await parts.compile(tx, caller.organization, filter)
+    await judgeFilter(tx, caller.organization, request.target, 'job.request.target', parts.compile)
     const used = usesRequestParameters(request.target)
     const parameters = used ? type.judgeParameters(request.parameters) : request.parameters
     if (!append?.entitiesWithParameters) return { ...request, parameters }

@@ -2,6 +2,8 @@
  * Makes the operations of a job from the lists of its target, and says what is left to be resolved. Set-based, and run again it adds
  * only what is missing. Refuses to start anything.
  */
+
+import type { FilterOptions } from '../domain/filter.ts'
 import { partitionOf } from '../domain/identity.ts'
 import type { TargetSelection } from '../domain/job.ts'
 import { addRefusals, withdrawRefusals } from '../domain/target.ts'
@@ -24,6 +26,7 @@ export type FilterCompiler = (
   tx: Transaction,
   organization: number,
   filter: Readonly<Record<string, unknown>>,
+  options?: Pick<FilterOptions, 'path'>,
 ) => Promise<SqlFragment>
 
 /** Adds the listed entities of a selection to a locked job, judged now; what is refused is kept with the job. */

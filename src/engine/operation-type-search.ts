@@ -4,7 +4,7 @@
  */
 import { RE2JS } from 're2js'
 import { DroverError } from '../domain/errors.ts'
-import type { FieldTypes, Filter, FilterValue } from '../domain/filter.ts'
+import type { FieldTypes, Filter, FilterPattern, FilterValue } from '../domain/filter.ts'
 import { type OperationType, TYPE_MEMBERS, TYPE_PROFILES } from '../domain/operation-type.ts'
 import type { SearchRequest } from '../domain/search.ts'
 
@@ -79,7 +79,7 @@ function matches(filter: Filter, type: OperationType, tests: Map<Filter, (text: 
     case 'anyOf':
       return valuesOf(type, filter.field).some(value => filter.values.some(each => String(each) === String(value)))
     case 'like': {
-      const test = tests.get(filter) ?? tester(filter.field, filter.pattern, filter.caseSensitive)
+      const test = tests.get(filter) ?? tester(filter)
       tests.set(filter, test)
       return valuesOf(type, filter.field).some(value => test(String(value)))
     }
@@ -90,13 +90,13 @@ function matches(filter: Filter, type: OperationType, tests: Map<Filter, (text: 
   }
 }
 
-function tester(field: string, pattern: string, caseSensitive: boolean): (text: string) => boolean {
+function tester({ pattern, caseSensitive, path }: FilterPattern): (text: string) => boolean {
   let compiled: RE2JS
   try {
     compiled = RE2JS.compile(pattern, caseSensitive ? 0 : RE2JS.CASE_INSENSITIVE)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new DroverError('invalidFilter', [{ name: `filter.like.${field}`, value: reason }])
+    throw new DroverError('invalidFilter', [{ name: path, value: reason }])
   }
   let tested = 0
   return text => {

@@ -19,7 +19,7 @@ import {
   type TaskRow,
   updateTask,
 } from '../store/tasks.ts'
-import type { ExecutableType, JobJudgingParts } from './job-judging.ts'
+import { type ExecutableType, type JobJudgingParts, judgeFilter } from './job-judging.ts'
 import { beginCancel } from './job-transitions.ts'
 import { judgeJobDelays, placeWaitingJob, taskScheduleOf } from './task-occurrences.ts'
 
@@ -66,8 +66,7 @@ export function createTasks(parts: TasksParts): Tasks {
     request: TaskRequest['request'],
   ): Promise<TaskRequest['request']> {
     const type = await executable(tx, caller, request.name)
-    const filter = request.target.append?.filter ?? request.target.filter
-    if (filter) await compile(tx, caller.organization, filter)
+    await judgeFilter(tx, caller.organization, request.target, 'task.job.request.target', compile)
     return { ...request, parameters: type.judgeParameters(request.parameters) }
   }
 

@@ -9,10 +9,11 @@ import { partitionOf } from '../domain/identity.ts'
 import type { JobRequest } from '../domain/job.ts'
 import type { JobRequestRules } from '../domain/job-request.ts'
 import { modelNames } from '../domain/operation-type.ts'
+import { filterOf } from '../domain/target-selection.ts'
 import { parseTaskBody, parseTaskChange } from '../domain/task-request.ts'
 import type { Tasks } from '../engine/tasks.ts'
-import type { Database } from '../store/database.ts'
-import { compileEntityFilter } from '../store/entity-filter.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import { compileTriedFilter } from '../store/entity-filter.ts'
 import { readOperationType } from '../store/operation-types.ts'
 import { listedCondition, readSelectedEntities } from '../store/selected-entities.ts'
 import { type SqlFragment, sql } from '../store/statement.ts'
@@ -139,7 +140,7 @@ export function taskRoutes(app: FastifyInstance, { database, tasks, rules, now }
         const { entities, count } = await readSelectedEntities(
           database,
           organization,
-          await conditionOf(database, organization, template),
+          await database.transaction(tx => conditionOf(tx, organization, template)),
           { resourceTypes: type?.applicableTo ?? [], models: modelNames(type?.models ?? []) },
           { skip: (page.number - 1) * page.size, size: page.size },
         )
@@ -166,13 +167,17 @@ async function requestedTask(database: Database, request: FastifyRequest): Promi
 
 /** The target of a template as a condition over `entity e`. */
 async function conditionOf(
-  database: Database,
+  tx: Transaction,
   organization: number,
   { target, resourceType }: JobRequest,
 ): Promise<SqlFragment> {
-  const { entities = [], entitiesWithParameters = [], tags, filter = target.filter } = target.append ?? {}
+  const { entities = [], entitiesWithParameters = [], tags } = target.append ?? {}
   const ofType = resourceType === undefined ? sql`true` : sql`e.resource_type = ${resourceType}::text`
-  if (filter) return sql`(${await compileEntityFilter(database, organization, filter)}) and ${ofType}`
+  const found = filterOf(target)
+  if (found) {
+    const path = `task.job.request.target.${found.path}`
+    return sql`(${await compileTriedFilter(tx, organization, found.filter, { path })}) and ${ofType}`
+  }
   if (tags?.[0] !== undefined) return sql`(${tagCondition(tags[0])}) and ${ofType}`
   const listed = [...entities, ...entitiesWithParameters.map(({ id }) => id)]
   return listedCondition(

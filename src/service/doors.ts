@@ -26,7 +26,7 @@ import { createWhy } from '../engine/why.ts'
 import type { NorthParts } from '../north/north.ts'
 import type { SouthParts } from '../south/parts.ts'
 import type { Database } from '../store/database.ts'
-import { compileEntityFilter } from '../store/entity-filter.ts'
+import { compileTriedFilter } from '../store/entity-filter.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Deliveries } from './deliveries.ts'
 import type { Live } from './live.ts'
@@ -104,7 +104,7 @@ export function northParts(parts: Shared, live: Live): NorthParts {
   } = parts
   const organizations = createOrganizations({ database, now, access, closeOrganization })
   const jobsParts = {
-    compile: compileEntityFilter,
+    compile: compileTriedFilter,
     database,
     now,
     nextNumber,

@@ -1,9 +1,10 @@
 /** A client's filter over entities as a condition of SQL over `entity e`. Refuses to run it. Serves: Target (`filter`). */
 import { type FilterOptions, parseFilter } from '../domain/filter.ts'
-import type { Queryable } from './database.ts'
+import type { Queryable, Transaction } from './database.ts'
 import { knownDatastreams } from './datastreams.ts'
 import { entityTable } from './entity-table.ts'
 import { filterSql } from './filter-sql.ts'
+import { tryPatterns } from './patterns.ts'
 import { fieldTypesOf } from './search-table.ts'
 import type { SqlFragment } from './statement.ts'
 
@@ -30,7 +31,24 @@ export async function compileEntityFilter(
   json: unknown,
   options: FilterOptions = {},
 ): Promise<SqlFragment> {
+  return (await read(db, organization, json, options)).condition
+}
+
+/** The same for a filter that a client waits for: its regular expressions are tried, and throw what `tryPatterns` does. */
+export async function compileTriedFilter(
+  tx: Transaction,
+  organization: number,
+  json: unknown,
+  options: FilterOptions = {},
+): Promise<SqlFragment> {
+  const { filter, condition } = await read(tx, organization, json, options)
+  await tryPatterns(tx, filter)
+  return condition
+}
+
+async function read(db: Queryable, organization: number, json: unknown, options: FilterOptions) {
   const known = new Set(await knownDatastreams(db, organization, [...possibleFields(json)]))
   const table = entityTable(organization, known)
-  return filterSql(parseFilter(json, fieldTypesOf(table), options), table.find)
+  const filter = parseFilter(json, fieldTypesOf(table), options)
+  return { filter, condition: filterSql(filter, table.find) }
 }

@@ -7,6 +7,7 @@ import { type Filter, filterFields } from '../domain/filter.ts'
 import type { SearchRequest } from '../domain/search.ts'
 import { type Database, type Queryable, sqlState } from './database.ts'
 import { filterSql, textOf } from './filter-sql.ts'
+import { unreadablePattern } from './patterns.ts'
 import type { SearchField } from './search-field.ts'
 import { cursorOf, orderOf, seekSql } from './search-order.ts'
 import type { RowsByJob, SearchTable } from './search-table.ts'
@@ -101,21 +102,13 @@ async function bounded<T>(
 
 /** What PostgreSQL refuses of a search: too long, too much, or a regular expression that it cannot read. */
 function searchRefusal(error: unknown, filter: Filter): unknown {
+  const unreadable = unreadablePattern(error, filter)
+  if (unreadable) return unreadable
   const state = sqlState(error)
-  if (state === '2201B') {
-    const fields = likeFields(filter).map(name => ({ name, value: 'a regular expression that cannot be read' }))
-    return new DroverError('invalidFilter', fields, 'The filter is not valid: a regular expression cannot be read.')
-  }
   // Cancelled after its time; or out of memory, disk or depth of stack.
   return state === '57014' || state?.startsWith('53') || state?.startsWith('54')
     ? new DroverError('searchTooExpensive')
     : error
-}
-
-function likeFields(filter: Filter): string[] {
-  if ('parts' in filter) return filter.parts.flatMap(likeFields)
-  if ('part' in filter) return likeFields(filter.part)
-  return filter.kind === 'like' ? [filter.field] : []
 }
 
 /**

@@ -148,7 +148,7 @@ describe('a job request is refused', () => {
       '0x010003',
       'job.request.target.remove',
     ],
-    ['with a filter that is none', { target: { filter: { and: {} } } }, '0x010001', 'job.request.target.filter.and'],
+    ['with a filter that is none', { target: { filter: { and: {} } } }, '0x050010', 'job.request.target.filter.and'],
     ['with parameters that are no object', { parameters: 1 }, '0x010001', 'job.request.parameters'],
     ['with a broken typed list', { parameters: [{ name: 'a' }] }, '0x010001', 'job.request.parameters[0].value'],
     ['with active as a text', { active: 'true' }, '0x010001', 'job.request.active'],

@@ -150,7 +150,7 @@ describe('a search of jobs', () => {
     const broken = await door.ask('POST', '/search/jobs', { filter: { like: { jobUser: '(' } } })
     expect([broken.status, broken.body]).toMatchObject([
       400,
-      { errors: [{ code: '0x050010', context: [{ name: 'jobUser' }] }] },
+      { errors: [{ code: '0x050010', context: [{ name: 'filter.like.jobUser' }] }] },
     ])
   })
 
