@@ -55,6 +55,12 @@ export function valuesOf(type: OperationType, field: string): Scalar[] {
   return values.flatMap(leaves)
 }
 
+/** What equality looks at: `fromCatalog` is the name of what was cloned, and says by being there whether anything was. */
+function comparedOf(type: OperationType, field: string): Scalar[] {
+  const values = valuesOf(type, field)
+  return segmentsOf(field).join('.') === 'fromCatalog' ? [...values, values.length > 0] : values
+}
+
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -77,7 +83,7 @@ function matches(filter: Filter, type: OperationType, tests: Map<Filter, (text: 
     case 'exists':
       return valuesOf(type, filter.field).length > 0
     case 'anyOf':
-      return valuesOf(type, filter.field).some(value => filter.values.some(each => String(each) === String(value)))
+      return comparedOf(type, filter.field).some(value => filter.values.some(each => String(each) === String(value)))
     case 'like': {
       const test = tests.get(filter) ?? tester(filter)
       tests.set(filter, test)

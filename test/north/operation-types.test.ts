@@ -271,6 +271,18 @@ describe('a search', () => {
     expect((await search({ filter: { eq: { [field]: `not ${value}` } } })).answer.status).toBe(204)
   })
 
+  test('by whether it was cloned finds what was, or what was not', async () => {
+    const body = scratch()
+    await create(body)
+    const cloned = (await search({ filter: { eq: { fromCatalog: true } } })).names
+    expect(cloned).toEqual(expect.arrayContaining(CATALOG.map(each => each.name)))
+    expect(cloned).not.toContain(body.name)
+    const own = (await search({ filter: { eq: { fromCatalog: false } } })).names
+    expect(own).toContain(body.name)
+    expect((await search({ filter: { neq: { fromCatalog: 'true' } } })).names).toEqual(own)
+    expect(own.filter(name => cloned.includes(name))).toEqual([])
+  })
+
   test('by models finds plain names and parts of what tells a model apart', async () => {
     const body = scratch({ models: ['searched plain', { manufacturer: 'searched maker', name: 'searched name' }] })
     await create(body)
