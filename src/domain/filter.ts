@@ -11,7 +11,7 @@ export type FieldType = 'text' | 'number' | 'boolean' | 'date' | 'any' | 'locati
 /** The type of a field by its name; undefined where there is no such field. */
 export type FieldTypes = (name: string) => FieldType | undefined
 
-/** A value as the field's type holds it; a date is epoch milliseconds. */
+/** A value as the field's type holds it; a date is epoch milliseconds, or an empty text where equality asks for none. */
 export type FilterValue = string | number | boolean
 
 /** Longitude and latitude in degrees. */
@@ -209,6 +209,7 @@ function readValues(value: unknown, type: FieldType, path: string): FilterValue[
 
 function readOrdered(value: unknown, type: FieldType, path: string): FilterValue {
   if (type === 'boolean') throw refused(path, 'is true or false: it has no order')
+  if (type === 'date') return readDate(value, path)
   return readValue(value, type, path)
 }
 
@@ -222,7 +223,7 @@ function readValue(value: unknown, type: FieldType, path: string): FilterValue {
       if (value === false || value === 'false') return false
       throw refused(path, 'must be true or false')
     case 'date':
-      return readDate(value, path)
+      return value === '' ? '' : readDate(value, path)
     case 'any':
       return typeof value === 'string' ? readText(value, path) : (value as FilterValue)
     default:

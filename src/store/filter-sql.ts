@@ -19,6 +19,8 @@ export interface FilterColumn {
   readonly anyOf?: (values: readonly FilterValue[]) => SqlFragment
   /** that equality denied, where there is always a value and a form of it that an index serves */
   readonly noneOf?: (values: readonly FilterValue[]) => SqlFragment
+  /** that a text without a value reads as empty, and is never stored so; of dates that is known */
+  readonly emptyIsNone?: boolean
   /** whether there is a value, where `value is not null` does not say */
   readonly exists?: SqlFragment
 }
@@ -55,10 +57,21 @@ type Leaf = Extract<Filter, { readonly field: string }>
 function leafSql(leaf: Leaf, columns: FilterColumns): SqlFragment {
   const column = columns(leaf.field)
   if (!column) throw new Error(`no column for the field ${leaf.field}`)
+  if (leaf.kind === 'anyOf' && (column.emptyIsNone || column.type === 'date') && leaf.values.includes('')) {
+    return noneOrSql(leaf, columns)
+  }
   if (leaf.kind === 'anyOf' && column.anyOf) return column.anyOf(leaf.values)
   if (leaf.kind === 'exists' && column.exists) return column.exists
   const condition = elementSql(leaf, column)
   return column.some ? column.some(condition) : condition
+}
+
+/** No value at all, or one of those that are. */
+function noneOrSql({ field, values }: Extract<Leaf, { kind: 'anyOf' }>, columns: FilterColumns): SqlFragment {
+  const none = filterSql({ kind: 'not', part: { kind: 'exists', field } }, columns)
+  const others = values.filter(value => value !== '')
+  if (others.length === 0) return none
+  return sql`(${none} or ${filterSql({ kind: 'anyOf', field, values: others }, columns)})`
 }
 
 function elementSql(leaf: Leaf, { type, value }: FilterColumn): SqlFragment {

@@ -191,12 +191,16 @@ export function operationFields(kind: OperationKind, organization: number): read
       isOpen ? words(OPERATION_RESULTS, found => sql`${found.includes(PENDING)}::boolean`) : RESULTS,
     ),
     ...(isOpen ? [] : OF_ENDED),
-    field('text', 'operations.description operationDetails', sql`${detail}.description`, own),
+    field('text', 'operations.description operationDetails', sql`nullif(${detail}.description, '')`, {
+      ...own,
+      emptyIsNone: true,
+    }),
     ofJob('date', 'operations.date operationDate', sql`coalesce(j.activated_at, j.created_at)`),
     ofJob(
       'text',
       'operations.userNotes operationUserNotes jobs.request.userNotes jobUserNotes',
-      sql`j.request ->> 'userNotes'`,
+      sql`nullif(j.request ->> 'userNotes', '')`,
+      { emptyIsNone: true },
     ),
     field('any', 'operations.steps operationSteps operation.steps', steps, own),
     step('operations.steps[].name operationStepName', sql`'name'`),

@@ -22,7 +22,7 @@ export function requestFields(
   const textAt = (path: string): SqlFragment => sql`${request} #>> ${path.split('.')}::text[]`
   const named = (type: FieldType, path: string, value: SqlFragment, traits?: FieldTraits): SearchField =>
     field(type, `${root}.${path}${flat[path] ? ` ${flat[path]}` : ''}`, value, traits)
-  const text = (path: string) => named('text', path, sql`nullif(${textAt(path)}, '')`)
+  const text = (path: string) => named('text', path, sql`nullif(${textAt(path)}, '')`, { emptyIsNone: true })
   const number = (path: string) => named('number', path, sql`(${textAt(path)})::float8`)
   const flag = (path: string) => named('boolean', path, sql`(${textAt(path)})::boolean`)
   const date = (path: string) => named('date', path, sql`(${textAt(path)})::timestamptz`)

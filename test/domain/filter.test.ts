@@ -49,6 +49,10 @@ describe('reading a filter', () => {
     expect(read({ gt: { endedAt: '2026-01-02' } })).toMatchObject({ value: Date.UTC(2026, 0, 2) })
   })
 
+  test('a date that is not there is asked for as it reads, by an empty text', () => {
+    expect(read({ eq: { endedAt: '' } })).toEqual({ kind: 'anyOf', field: 'endedAt', values: [''] })
+  })
+
   test('neq and nin are the contrary of eq and in', () => {
     expect(read({ neq: { name: 'a' } })).toEqual({ kind: 'not', part: read({ eq: { name: 'a' } }) })
     expect(read({ nin: { name: ['a', 'b'] } })).toEqual({ kind: 'not', part: read({ in: { name: ['a', 'b'] } }) })
@@ -120,6 +124,8 @@ describe('refusing a filter', () => {
     [{ eq: { open: 1 } }, 'filter.eq.open'],
     [{ gt: { open: true } }, 'filter.gt.open'],
     [{ gt: { endedAt: 'yesterday' } }, 'filter.gt.endedAt'],
+    [{ gt: { endedAt: '' } }, 'filter.gt.endedAt'],
+    [{ within: { endedAt: ['', ''] } }, 'filter.within.endedAt[0]'],
     [{ in: { name: 'a' } }, 'filter.in.name'],
     [{ in: { name: [] } }, 'filter.in.name'],
     [{ in: { name: Array(FILTER_VALUES_MAX + 1).fill('a') } }, 'filter.in.name'],

@@ -84,6 +84,11 @@ describe('a search of jobs', () => {
       { eq: { 'jobs.request.operationParameters.retryResultList': 'ERROR_TIMEOUT' } },
       ['ended', 'open', 'paused'],
     ],
+    ['by a date that reads as empty', { eq: { 'jobs.report.execution.finishedDate': '' } }, ['open', 'paused']],
+    ['by notes that are there', { neq: { jobUserNotes: '' } }, ['ended', 'open']],
+    ['by notes that are not, or are certain ones', { in: { jobUserNotes: ['', '-5'] } }, ['open', 'paused']],
+    ['by a callback that reads as empty', { eq: { jobCallback: '' } }, ['ended', 'open', 'paused']],
+    ['by a callback that is there', { neq: { jobCallback: '' } }, []],
     ['by what is not', { not: { eq: { jobUserNotes: '-5' } } }, ['ended', 'paused']],
   ])('%s', async (_, filter, expected) => {
     const asked = JSON.parse(JSON.stringify(filter).replace(/ID:(\w+)/, (_match, name: keyof typeof ids) => ids[name]))
@@ -188,6 +193,10 @@ describe('a search of operations', () => {
     ['by result', { eq: { operationResult: 'ERROR_PROCESSING' } }, ['d3']],
     ['by result with a dotted name', { neq: { 'operation.result': 'SUCCESSFUL' } }, ['d3']],
     ['by result and step', { eq: { operationStatus: 'FINISHED', operationStepName: 'CHECK' } }, ['d1', 'd2', 'd3']],
+    ['by a description that is there', { neq: { operationDetails: '' } }, ['d1', 'd2', 'd3']],
+    ['by a description that reads as empty', { eq: { operationDetails: '' } }, []],
+    ['by notes that are there', { neq: { operationUserNotes: '' } }, ['d1', 'd2', 'd3']],
+    ['by a start that reads as empty', { eq: { 'operations.execution.startedDate': '' } }, []],
     ['by tag', { eq: { tag: 'all' } }, ['d1', 'd2', 'd3']],
     ['by another tag', { eq: { tag: 'other' } }, []],
     ['by a counter of the job', { gt: { jobFinishedError: 0 } }, ['d1', 'd2', 'd3']],

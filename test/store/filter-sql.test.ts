@@ -9,17 +9,18 @@ import { testDatabase } from '../database.ts'
 const { database } = await testDatabase({ migrated: false })
 
 await database.query(sql`create table thing (
-  id int primary key, name text, total int, open boolean, at timestamptz, temp jsonb, place point, tags text[] not null)`)
+  id int primary key, name text, total int, open boolean, at timestamptz, temp jsonb, place point, tags text[] not null, note text)`)
 await database.query(sql`insert into thing values
-  (1, 'alpha', 5, true, '2026-01-01T00:00:00Z', '25', '(1,1)', '{red,blue}'),
-  (2, 'Beta', 10, false, '2026-02-01T00:00:00Z', '"25"', '(5,5)', '{red}'),
-  (3, 'gamma', null, null, null, null, null, '{}'),
-  (4, 'it''s; drop', 20, true, '2026-03-01T00:00:00Z', '"warm"', '(9,9)', '{green}')`)
+  (1, 'alpha', 5, true, '2026-01-01T00:00:00Z', '25', '(1,1)', '{red,blue}', 'n'),
+  (2, 'Beta', 10, false, '2026-02-01T00:00:00Z', '"25"', '(5,5)', '{red}', ''),
+  (3, 'gamma', null, null, null, null, null, '{}', null),
+  (4, 'it''s; drop', 20, true, '2026-03-01T00:00:00Z', '"warm"', '(9,9)', '{green}', 'm')`)
 
 const COLUMNS = new Map<string, FilterColumn>([
   ['name', { type: 'text', value: sql`name` }],
   ['total', { type: 'number', value: sql`total` }],
   ['open', { type: 'boolean', value: sql`open` }],
+  ['note', { type: 'text', value: sql`nullif(note, '')`, emptyIsNone: true }],
   ['at', { type: 'date', value: sql`at` }],
   ['temp', { type: 'any', value: sql`temp` }],
   ['place', { type: 'location', value: sql`place` }],
@@ -100,6 +101,15 @@ describe('a filter in PostgreSQL', () => {
     [{ neq: { 'tags[]': 'red' } }, [3, 4]],
     [{ like: { 'tags[]': 'e{2}' } }, [4]],
     [{ exists: { 'tags[]': false } }, [3]],
+    [{ eq: { note: '' } }, [2, 3]],
+    [{ neq: { note: '' } }, [1, 4]],
+    [{ in: { note: ['', 'n'] } }, [1, 2, 3]],
+    [{ nin: { note: ['', 'n'] } }, [4]],
+    [{ eq: { at: '' } }, [3]],
+    [{ neq: { at: '' } }, [1, 2, 4]],
+    [{ in: { at: ['2026-01-01', ''] } }, [1, 3]],
+    [{ nin: { at: ['2026-01-01', ''] } }, [2, 4]],
+    [{ eq: { name: '' } }, []],
     [{ eq: { id: '3' } }, [3]],
     [{ or: [{ eq: { id: '3' } }, { and: [{ eq: { open: true } }, { gt: { total: 5 } }] }] }, [3, 4]],
     [{ not: { or: [{ eq: { open: true } }, { eq: { name: 'Beta' } }] } }, [3]],

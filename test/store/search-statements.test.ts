@@ -66,6 +66,7 @@ function filtersOf(name: string, type: FieldType): unknown[] {
     { in: { [name]: values } },
     { nin: { [name]: values } },
     ...values.map(value => ({ eq: { [name]: value } })),
+    ...(type === 'date' ? [{ eq: { [name]: '' } }] : []),
     ...ordered,
   ]
 }
