@@ -45,11 +45,13 @@ const described = {
   ),
   models: Type.Optional(orNull(Type.Array(Model, { maxItems: MODELS_MAX }))),
   parameters: Type.Optional(
-    orNull(
-      Type.Record(Type.String(), Type.Unknown(), {
-        description: 'A JSON Schema of type object, or {"schema": such a one}',
-      }),
-    ),
+    Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
+      description:
+        'A JSON Schema of type object, or {"schema": such a one}. Its $schema may name draft-06, draft-07, draft 2019-09 or ' +
+        '2020-12; without one it is read as draft-07. A keyword that its draft would pass over and another knows is refused. ' +
+        'format says what is meant and refuses nothing: what must hold is said by a pattern. Patterns run in linear time, ' +
+        'without look-around and back-references. A schema may refer into itself, but not to itself',
+    }),
   ),
   steps: Type.Optional(orNull(Type.Array(StepDefinition, { maxItems: STEPS_MAX }))),
   profiles: Type.Optional(

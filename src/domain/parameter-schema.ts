@@ -3,6 +3,7 @@
  * JSON Schema at all is for the validator to say. Serves: Operation type (parameter schema).
  */
 import { DroverError } from './errors.ts'
+import { DRAFT_URIS, draftOf, refusalOf, type SchemaDraft } from './schema-draft.ts'
 
 /** A JSON Schema of type object. */
 export type ParameterSchema = Readonly<Record<string, unknown>>
@@ -27,9 +28,20 @@ export interface SchemaSize {
 }
 
 /** Members whose value is a schema, a list of schemas, or schemas by name. */
-const SINGLE = ['additionalItems', 'additionalProperties', 'contains', 'propertyNames', 'not', 'if', 'then', 'else']
-const LISTS = ['allOf', 'anyOf', 'oneOf']
-const MAPS = ['properties', 'patternProperties', 'definitions', '$defs', 'dependencies']
+const SINGLE = [
+  'additionalItems',
+  'additionalProperties',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  'contains',
+  'propertyNames',
+  'not',
+  'if',
+  'then',
+  'else',
+]
+const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
+const MAPS = ['properties', 'patternProperties', 'definitions', '$defs', 'dependencies', 'dependentSchemas']
 /** Of the members that steer a validator only these; others would name, find or run the schema in a way these bounds do not see. */
 const STEERING = ['$ref', '$defs', '$comment']
 
@@ -47,42 +59,56 @@ export function bareSchema({ $schema: _, $id: __, ...schema }: ParameterSchema):
 }
 
 /**
- * Measures a schema and refuses it when it is not of type object, exceeds a bound, refers out of itself or round in a circle. `path`
- * is the name under which the client knows it.
+ * Measures a schema and refuses it when it is not of type object, exceeds a bound, refers out of itself or round in a circle, or says
+ * what its draft does not know. `path` is the name under which the client knows it.
  */
 export function measureSchema(schema: unknown, path = 'parameters'): SchemaSize {
   if (!isObject(schema)) fail(path, 'must be a JSON Schema')
   if (schema.type !== 'object') fail(`${path}.type`, 'must be "object"')
   if (JSON.stringify(schema).length > SCHEMA_CHARACTERS_MAX) fail(path, `has over ${SCHEMA_CHARACTERS_MAX} characters`)
+  const draft = draftOf(schema)
+  if (draft === undefined) fail(`${path}.$schema`, `must be left out, or one of ${DRAFT_URIS.join(', ')}`)
   const size: SchemaSize = { parts: 0, subschemas: 0, patterns: [] }
-  measure(bareSchema(schema), path, 1, { root: schema, size, path })
+  measure(bareSchema(schema), path, 1, { root: schema, draft, size, path, open: new Set([schema]) })
   return size
 }
 
 interface Measuring {
   readonly root: ParameterSchema
+  readonly draft: SchemaDraft
   readonly size: SchemaSize
   /** the name of the whole */
   readonly path: string
+  /** the schemas around the one being measured, and that one: none of them can be referred to */
+  readonly open: Set<unknown>
 }
 
 function measure(schema: unknown, path: string, depth: number, measuring: Measuring): void {
-  const { size } = measuring
+  const { size, open } = measuring
   size.subschemas += 1
   if (size.subschemas > SUBSCHEMAS_MAX)
     fail(measuring.path, `holds over ${SUBSCHEMAS_MAX} schemas, references followed`)
-  if (depth > SCHEMA_DEPTH_MAX) fail(path, `lies deeper than ${SCHEMA_DEPTH_MAX} levels, or refers to itself`)
+  if (depth > SCHEMA_DEPTH_MAX) fail(path, `lies deeper than ${SCHEMA_DEPTH_MAX} levels, references followed`)
   if (!isObject(schema)) return
-  for (const [name, value] of Object.entries(schema)) {
-    const here = `${path}.${name}`
-    if (name.startsWith('$') && !STEERING.includes(name)) fail(here, 'cannot stand in a parameter schema')
-    if (name === '$ref') measure(referred(value, here, measuring.root), here, depth + 1, measuring)
-    else if (name === 'pattern') notePattern(value, here, size)
-    else if (SINGLE.includes(name) || (name === 'items' && isObject(value))) measure(value, here, depth + 1, measuring)
-    else if (LISTS.includes(name) || name === 'items') measureList(value, here, depth, measuring)
-    else if (MAPS.includes(name)) measureMap(name, value, here, depth, measuring)
-    else countParts(value, here, measuring)
-  }
+  open.add(schema)
+  for (const [name, value] of Object.entries(schema)) measureKeyword(name, value, `${path}.${name}`, depth, measuring)
+  open.delete(schema)
+}
+
+function measureKeyword(name: string, value: unknown, here: string, depth: number, measuring: Measuring): void {
+  const { size, draft, open, root } = measuring
+  if (name.startsWith('$') && !STEERING.includes(name)) fail(here, 'cannot stand in a parameter schema')
+  const refusal = refusalOf(name, value, draft)
+  if (refusal !== undefined) fail(here, refusal)
+  if (name === '$ref') {
+    const target = referred(value, here, root)
+    if (open.has(target)) fail(here, 'refers to itself')
+    measure(target, here, depth + 1, measuring)
+  } else if (name === 'pattern') notePattern(value, here, size)
+  else if (SINGLE.includes(name) || (name === 'items' && isObject(value))) measure(value, here, depth + 1, measuring)
+  else if (LISTS.includes(name) || name === 'items') measureList(value, here, depth, measuring)
+  else if (MAPS.includes(name)) measureMap(name, value, here, depth, measuring)
+  else countParts(value, here, measuring)
 }
 
 function measureList(list: unknown, path: string, depth: number, measuring: Measuring): void {
@@ -117,24 +143,30 @@ function countParts(value: unknown, path: string, { size }: Measuring): void {
   }
 }
 
-/** What a reference leads to; only one within the schema leads anywhere. */
 function referred(reference: unknown, path: string, root: ParameterSchema): unknown {
   if (typeof reference !== 'string' || !/^#(\/|$)/.test(reference)) fail(path, 'must refer into the schema itself: #/…')
-  let target: unknown = root
-  for (const segment of reference.slice(1).split('/').slice(1)) {
-    const name = decoded(segment, path).replaceAll('~1', '/').replaceAll('~0', '~')
-    const holds = typeof target === 'object' && target !== null && Object.hasOwn(target, name)
-    if (!holds) fail(path, 'refers to nothing')
-    target = (target as Record<string, unknown>)[name]
-  }
-  return target
+  return followed(reference, root) ?? fail(path, 'refers to nothing')
 }
 
-function decoded(segment: string, path: string): string {
+/** What a reference leads to in a schema; undefined where it leads to nothing, or out of it. */
+export function followed(reference: unknown, root: unknown): unknown {
+  const [, pointer] = typeof reference === 'string' ? (/^#((?:\/.*)?)$/.exec(reference) ?? []) : []
+  if (pointer === undefined) return undefined
+  return pointer
+    .split('/')
+    .slice(1)
+    .map(segment => decoded(segment)?.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>((target, name) => {
+      const holds = typeof target === 'object' && target !== null && name !== undefined && Object.hasOwn(target, name)
+      return holds ? (target as Record<string, unknown>)[name] : undefined
+    }, root)
+}
+
+function decoded(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment)
   } catch {
-    return fail(path, 'is not well percent-encoded')
+    return undefined
   }
 }
 

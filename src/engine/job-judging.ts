@@ -15,8 +15,8 @@ export interface ExecutableType {
   readonly name: string
   readonly profiles: readonly string[] | null
   readonly applicability: Applicability
-  /** validates parameters and fills in defaults; throws a DroverError that names the fields */
-  judgeParameters(parameters: Readonly<Record<string, unknown>>): Record<string, unknown>
+  /** validates parameters and fills in defaults; throws a DroverError that names the fields within `field`, where the client sent them */
+  judgeParameters(parameters: Readonly<Record<string, unknown>>, field: string): Record<string, unknown>
 }
 
 export interface JobJudgingParts {
@@ -64,11 +64,15 @@ export function createJobJudging(parts: JobJudgingParts): JobJudging {
     const { append } = request.target
     await judgeFilter(tx, caller.organization, request.target, 'job.request.target', parts.compile)
     const used = usesRequestParameters(request.target)
-    const parameters = used ? type.judgeParameters(request.parameters) : request.parameters
+    const parameters = used
+      ? type.judgeParameters(request.parameters, 'job.request.parameters')
+      : request.parameters
     if (!append?.entitiesWithParameters) return { ...request, parameters }
-    const entitiesWithParameters = append.entitiesWithParameters.map(each =>
-      each.parameters === undefined ? each : { id: each.id, parameters: type.judgeParameters(each.parameters) },
-    )
+    const entitiesWithParameters = append.entitiesWithParameters.map((each, index) => {
+      if (each.parameters === undefined) return each
+      const path = `job.request.target.append.entitiesWithParameters[${index}].parameters`
+      return { id: each.id, parameters: type.judgeParameters(each.parameters, path) }
+    })
     return { ...request, parameters, target: { ...request.target, append: { ...append, entitiesWithParameters } } }
   }
 

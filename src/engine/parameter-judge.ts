@@ -2,19 +2,24 @@
  * Judges parameters by the schema of their operation type and fills in its defaults, with a bound on the effort: neither a schema
  * nor parameters can stop the service. Refuses to know where schemas come from.
  */
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { Ajv, type ValidateFunction } from 'ajv'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { RE2JS } from 're2js'
-import { DroverError, type ErrorContext } from '../domain/errors.ts'
+import { DroverError } from '../domain/errors.ts'
 import type { OperationType } from '../domain/operation-type.ts'
 import { bareSchema, measureSchema, type ParameterSchema, weigh } from '../domain/parameter-schema.ts'
+import { draftOf, type SchemaDraft } from '../domain/schema-draft.ts'
+import { contextOf } from './parameter-errors.ts'
 
 /** Compiled schemas that are kept, the one unused for longest going first. */
 const COMPILED_MAX = 500
-const CONTEXT_MAX = 20
 /** Characters and parts of parameters, defaults filled in. */
 const WEIGHT_MAX = 1_000_000
 /** Parts of the schema times weight of the parameters: a step takes some 10 to 50 ns. */
 const EFFORT_MAX = 50_000_000
+/** The same for finding everything that is wrong, not only the first: each fault takes some 200 bytes until it is told. */
+const EVERY_FAULT_EFFORT_MAX = 500_000
 /** Characters tested times the size of the pattern's program: a step takes some 2 to 8 ns. */
 const PATTERN_EFFORT_MAX = 30_000_000
 /** Also a small program takes its time per character. */
@@ -23,9 +28,12 @@ const PROGRAM_MAX = 5_000
 
 let patternEffort = 0
 
-function tooLarge(): DroverError {
+/** Thrown within a validator, which does not know whose parameters it has. */
+class TooLarge extends Error {}
+
+function tooLarge(field: string): DroverError {
   return new DroverError('invalidParameters', [
-    { name: 'job.request.parameters', value: 'larger than can be judged by the schema of the operation type' },
+    { name: field, value: 'larger than can be judged by the schema of the operation type' },
   ])
 }
 
@@ -36,7 +44,7 @@ function linearPattern(pattern: string): { test: (text: string) => boolean } {
   return {
     test(text) {
       patternEffort += perCharacter * text.length
-      if (patternEffort > PATTERN_EFFORT_MAX) throw tooLarge()
+      if (patternEffort > PATTERN_EFFORT_MAX) throw new TooLarge()
       return compiled.matcher(text).find()
     },
   }
@@ -51,17 +59,20 @@ function canonical(value: unknown): string {
   )
 }
 
-function validator(): Ajv {
-  const ajv = new Ajv({
+const DRAFTS = { '7': Ajv, '2019-09': Ajv2019, '2020-12': Ajv2020 } as const
+
+function validator(draft: SchemaDraft, allErrors: boolean): InstanceType<(typeof DRAFTS)[SchemaDraft]> {
+  const ajv = new DRAFTS[draft]({
     useDefaults: true,
     strict: false,
-    allErrors: false,
+    allErrors,
     verbose: true,
     ownProperties: true,
     addUsedSchema: false,
     validateFormats: false,
     // A schema was judged when it was stored; to judge it again takes longer than to compile it.
     validateSchema: false,
+    meta: false,
     logger: false,
     code: {
       // The optimiser takes two thirds of the time of a compilation and gains a run nothing that matters.
@@ -82,11 +93,19 @@ function validator(): Ajv {
 }
 
 interface Compiled {
+  /** stops at the first fault */
   readonly validate: ValidateFunction
+  /** finds every fault; compiled when it is first asked for */
+  readonly validateAll: () => ValidateFunction
   readonly parts: number
 }
 
-const metaSchema = new Ajv({ strict: false, validateFormats: false, logger: false })
+const metaOptions = { strict: false, validateFormats: false, logger: false } as const
+const metaSchemas = {
+  '7': new Ajv(metaOptions),
+  '2019-09': new Ajv2019(metaOptions),
+  '2020-12': new Ajv2020(metaOptions),
+} as const
 /** By text: the same schema in a thousand organizations is compiled once. */
 const compiled = new Map<string, Compiled>()
 
@@ -102,7 +121,17 @@ function compile(schema: ParameterSchema): Compiled {
 
 function compileAnew(schema: ParameterSchema): Compiled {
   const { parts, subschemas } = measureSchema(schema)
-  return { validate: validator().compile(bareSchema(schema)), parts: parts + subschemas }
+  const draft = draftOf(schema)!
+  const bare = bareSchema(schema)
+  let all: ValidateFunction | undefined
+  return {
+    validate: validator(draft, false).compile(bare),
+    validateAll: () => {
+      all ??= validator(draft, true).compile(bare)
+      return all
+    },
+    parts: parts + subschemas,
+  }
 }
 
 function notASchema(reason: string): DroverError {
@@ -116,8 +145,8 @@ function notASchema(reason: string): DroverError {
 /** Refuses what is not a schema, or could cost more than a validation should. Serves: Operation type (parameter schema). */
 export function judgeSchema(schema: unknown): asserts schema is ParameterSchema {
   const { patterns } = measureSchema(schema)
-  const bare = bareSchema(schema as ParameterSchema)
-  if (!metaSchema.validateSchema(bare)) throw notASchema(metaSchema.errorsText())
+  const metaSchema = metaSchemas[draftOf(schema as ParameterSchema)!]
+  if (!metaSchema.validateSchema(bareSchema(schema as ParameterSchema))) throw notASchema(metaSchema.errorsText())
   for (const pattern of patterns) judgePattern(pattern)
   try {
     compile(schema as ParameterSchema)
@@ -138,60 +167,39 @@ function judgePattern(pattern: string): void {
 }
 
 /**
- * The parameters with the schema's defaults filled in. Throws a DroverError that names the offending fields; the argument is left
- * as it is. Serves: Operation type (parameter schema), Errors.
+ * The parameters with the schema's defaults filled in. Throws a DroverError that names the offending fields, each within `field`, the
+ * path under which the client sent the parameters; the argument is left as it is. Serves: Operation type (parameter schema), Errors.
  */
 export function judgeParameters(
   type: Pick<OperationType, 'name' | 'parameters' | 'fromCatalog'>,
   parameters: Readonly<Record<string, unknown>>,
+  field: string,
 ): Record<string, unknown> {
   const isUpdate = type.name === 'UPDATE' || type.fromCatalog === 'UPDATE'
   if (isUpdate && !isFilled(parameters.deploymentElements)) {
-    throw new DroverError('bundleMissing', [{ name: 'job.request.parameters.deploymentElements' }])
+    throw new DroverError('bundleMissing', [{ name: `${field}.deploymentElements` }])
   }
-  const { validate, parts } = compile(type.parameters)
+  const { validate, validateAll, parts } = compile(type.parameters)
   const weight = weigh(parameters, WEIGHT_MAX)
-  if (weight > WEIGHT_MAX || weight * parts > EFFORT_MAX) throw tooLarge()
+  if (weight > WEIGHT_MAX || weight * parts > EFFORT_MAX) throw tooLarge(field)
   const filled = structuredClone(parameters) as Record<string, unknown>
-  patternEffort = 0
-  if (!validate(filled)) throw new DroverError('invalidParameters', contextOf(validate.errors ?? []))
+  if (!run(validate, filled, field)) {
+    const every = weight * parts <= EVERY_FAULT_EFFORT_MAX ? validateAll() : validate
+    run(every, structuredClone(parameters) as Record<string, unknown>, field)
+    throw new DroverError('invalidParameters', contextOf(every.errors ?? [], every.schema, field))
+  }
   // Defaults of a thousand items may be much more than what was sent.
-  if (weigh(filled, WEIGHT_MAX) > WEIGHT_MAX) throw tooLarge()
+  if (weigh(filled, WEIGHT_MAX) > WEIGHT_MAX) throw tooLarge(field)
   return filled
 }
 
+function run(validate: ValidateFunction, parameters: Record<string, unknown>, field: string): boolean {
+  patternEffort = 0
+  try {
+    return validate(parameters)
+  } catch (error) {
+    throw error instanceof TooLarge ? tooLarge(field) : error
+  }
+}
+
 const isFilled = (value: unknown) => Array.isArray(value) && value.length > 0
-
-/** How close an error is to what is wrong: of the branches of a choice, the one that was followed furthest. */
-const depthOf = ({ instancePath, keyword }: ErrorObject) =>
-  instancePath.split('/').length + (keyword === 'additionalProperties' || keyword === 'required' ? 1 : 0)
-
-function contextOf(errors: readonly ErrorObject[]): ErrorContext[] {
-  const [error] = errors.toSorted((a, b) => depthOf(b) - depthOf(a))
-  if (!error) return [{ name: 'job.request.parameters' }]
-  const names = error.instancePath.split('/').slice(1)
-  const path = names.map(name => name.replaceAll('~1', '/').replaceAll('~0', '~'))
-  const value = reasonOf(error)
-  return membersOf(error).map(more => ({ name: fieldOf([...path, ...more]), value }))
-}
-
-/** A field as the client would write it: `job.request.parameters.list[0].name`. */
-function fieldOf(path: readonly string[]): string {
-  return path.reduce((at, name) => (/^\d+$/.test(name) ? `${at}[${name}]` : `${at}.${name}`), 'job.request.parameters')
-}
-
-/** The members that an error is about, beyond its own path: all that are unknown, the one that is missing. */
-function membersOf({ keyword, params, data, parentSchema }: ErrorObject): string[][] {
-  if (keyword === 'required') return [[String(params.missingProperty)]]
-  if (keyword !== 'additionalProperties' || typeof data !== 'object' || data === null) return [[]]
-  const known = Object.keys((parentSchema?.properties as object | undefined) ?? {})
-  const patterns = Object.keys((parentSchema?.patternProperties as object | undefined) ?? {}).map(linearPattern)
-  const unknown = Object.keys(data).filter(name => !known.includes(name) && !patterns.some(each => each.test(name)))
-  return unknown.slice(0, CONTEXT_MAX).map(name => [name])
-}
-
-function reasonOf({ keyword, params, message }: ErrorObject): string {
-  const allowed = keyword === 'enum' ? (params.allowedValues as unknown[]).join(', ') : ''
-  if (allowed !== '' && allowed.length <= 300) return `must be one of ${allowed}`
-  return message ?? 'is not valid'
-}

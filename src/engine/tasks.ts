@@ -67,7 +67,7 @@ export function createTasks(parts: TasksParts): Tasks {
   ): Promise<TaskRequest['request']> {
     const type = await executable(tx, caller, request.name)
     await judgeFilter(tx, caller.organization, request.target, 'task.job.request.target', compile)
-    return { ...request, parameters: type.judgeParameters(request.parameters) }
+    return { ...request, parameters: type.judgeParameters(request.parameters, 'task.job.request.parameters') }
   }
 
   async function locked(tx: Transaction, caller: Caller, id: string): Promise<TaskRow> {

@@ -17,7 +17,7 @@ export async function findType(db: Queryable, organization: number, name: string
     name,
     profiles: type.profiles ?? null,
     applicability: { resourceTypes: type.applicableTo, models: modelNames(type.models) },
-    judgeParameters: parameters => judgeParameters(type, parameters),
+    judgeParameters: (parameters, field) => judgeParameters(type, parameters, field),
   }
 }
 

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import { CATALOG, catalogType } from '../../src/domain/catalog.ts'
 import { DroverError } from '../../src/domain/errors.ts'
-import { judgeParameters, judgeSchema } from '../../src/engine/parameter-judge.ts'
+import { judgeSchema, judgeParameters as judgeWithin } from '../../src/engine/parameter-judge.ts'
 
+const judgeParameters = (type: Parameters<typeof judgeWithin>[0], parameters: Record<string, unknown>) =>
+  judgeWithin(type, parameters, 'job.request.parameters')
 const reboot = catalogType('REBOOT_EQUIPMENT')!
 
 function refusal(work: () => unknown): DroverError {
@@ -166,9 +168,41 @@ test('items that hold the same in another order are the same', () => {
   expect(judgeParameters(type, { a: [{ b: 1 }, { b: 2 }] })).toEqual({ a: [{ b: 1 }, { b: 2 }] })
 })
 
-test('every unknown parameter is named, and of a choice the member that was meant', () => {
-  expect(refusal(() => judgeParameters(reboot, { speed: 1, tyep: 2 })).context.map(each => each.name)).toEqual([
-    'job.request.parameters.speed',
-    'job.request.parameters.tyep',
-  ])
+const DRAFT_2019 = 'https://json-schema.org/draft/2019-09/schema'
+const DRAFT_2020 = 'https://json-schema.org/draft/2020-12/schema'
+const positions = [{ type: 'string' }, { type: 'integer' }]
+const pair = { type: 'array', items: positions, additionalItems: false }
+test.each([
+  ['draft-07', 'http://json-schema.org/draft-07/schema#', { a: pair }, { a: ['x', 'y'] }, 'a[1]'],
+  ['no draft', undefined, { a: pair }, { a: ['x', 1, 2] }, 'a'],
+  ['2019-09', DRAFT_2019, { a: pair }, { a: ['x', 'y'] }, 'a[1]'],
+  ['2019-09', DRAFT_2019, { a: { dependentRequired: { b: ['c'] } } }, { a: { b: 1 } }, 'a.c'],
+  ['2019-09', DRAFT_2019, { a: { contains: { const: 1 }, minContains: 2 } }, { a: [1, 2] }, 'a'],
+  ['2019-09', DRAFT_2019, { a: { properties: { b: {} }, unevaluatedProperties: false } }, { a: { c: 1 } }, 'a.c'],
+  ['2020-12', DRAFT_2020, { a: { prefixItems: positions, items: false } }, { a: ['x', 'y'] }, 'a[1]'],
+  ['2020-12', DRAFT_2020, { a: { prefixItems: positions, unevaluatedItems: false } }, { a: ['x', 1, 2] }, 'a'],
+  ['2020-12', DRAFT_2020, { a: { dependentSchemas: { b: { required: ['c'] } } } }, { a: { b: 1 } }, 'a.c'],
+  ['2020-12', DRAFT_2020, { a: { type: 'array', uniqueItems: true } }, { a: [1, 1] }, 'a'],
+])('a schema of %s (%s) is judged by that draft: %j', (_, $schema, properties, parameters, name) => {
+  const type = { name: 'X', parameters: { ...($schema && { $schema }), type: 'object', properties } }
+  judgeSchema(type.parameters)
+  expect(refusal(() => judgeParameters(type, parameters)).context[0]!.name).toBe(`job.request.parameters.${name}`)
+})
+
+test('what stands in a keyword of a later draft is measured like everything else', () => {
+  const hostile = { type: 'string', pattern: '(a)\\1' }
+  for (const keywords of [
+    { prefixItems: [hostile] },
+    { unevaluatedItems: hostile },
+    { dependentSchemas: { b: hostile } },
+  ]) {
+    const schema = { $schema: DRAFT_2020, type: 'object', properties: { a: keywords } }
+    expect(refusal(() => judgeSchema(schema)).entry.code).toBe('0x010001')
+  }
+})
+
+test('a format says what is meant, and refuses nothing', () => {
+  const type = { name: 'X', parameters: { type: 'object', properties: { a: { type: 'string', format: 'ipv4' } } } }
+  judgeSchema(type.parameters)
+  expect(judgeParameters(type, { a: 'the gateway' })).toEqual({ a: 'the gateway' })
 })
