@@ -5,17 +5,21 @@
 import type { Caller } from '../domain/caller.ts'
 import { CATALOG, catalogType } from '../domain/catalog.ts'
 import { DroverError } from '../domain/errors.ts'
+import { jobId } from '../domain/identity.ts'
 import { judgeProfiles, type OperationType, TYPE_MEMBERS, TYPES_MAX } from '../domain/operation-type.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import {
   countOperationTypes,
   insertOperationTypes,
   listOperationTypes,
+  lockJobsOfType,
   lockOperationType,
   readOperationType,
   removeOperationType,
+  renameInWork,
   updateOperationType,
 } from '../store/operation-types.ts'
+import { lockTasks, tasksOfType } from '../store/tasks.ts'
 import { judgeSchema } from './parameter-judge.ts'
 
 /** What went with a type: public ids of operations that were ended and tasks that were cancelled. */
@@ -41,7 +45,10 @@ export interface OperationTypes {
   read(organization: number, name: string): Promise<OperationType>
   /** A clone where `fromCatalog` is given: then only the words, and who may run it, are its own. */
   create(caller: Caller, asked: TypeMembers & { readonly name: string }): Promise<OperationType>
-  /** Throws where a clone's schema, steps, applicability or profiles would change. */
+  /**
+   * Throws where a clone's schema, steps, applicability or profiles would change, and where the name of a type would of which a job
+   * runs. A new name goes to the tasks of the type and to its jobs that have not started.
+   */
   change(caller: Caller, name: string, change: TypeMembers): Promise<OperationType>
   remove(caller: Caller, name: string): Promise<ClosedByType>
 }
@@ -125,6 +132,24 @@ function completed(asked: TypeMembers & { readonly name: string }): OperationTyp
   throw new DroverError('invalidField', context, `Invalid field: the catalog has no type ${fromCatalog}.`)
 }
 
+/** Jobs that a refusal names. */
+const NAMED_MAX = 20
+
+/** What waits goes on under the new name. What runs has told its devices the old one, and holds their live slots under it. */
+async function renameWork(tx: Transaction, organization: number, from: string, to: string): Promise<void> {
+  const tasks = await lockTasks(tx, await tasksOfType(tx, organization, from))
+  const jobs = await lockJobsOfType(tx, organization, from)
+  const running = jobs.filter(({ status }) => status !== 'IDLE' && status !== 'SCHEDULED')
+  if (running.length > 0) {
+    throw new DroverError(
+      'invalidField',
+      [{ name: 'name', value: running.slice(0, NAMED_MAX).map(({ job }) => jobId(job)) }],
+      `Invalid field: name cannot change while jobs of ${from} run.`,
+    )
+  }
+  await renameInWork(tx, { tasks: tasks.map(({ task }) => task), jobs: jobs.map(({ job }) => job) }, to)
+}
+
 const unknown = (name: string) => new DroverError('unknown', [{ name: 'operationName', value: name }])
 const duplicated = (name: string) => new DroverError('duplicated', [{ name: 'name', value: name }])
 
@@ -156,8 +181,9 @@ export function createOperationTypes({ database, now, closeType, onCommit }: Ope
         refuseOthers(type, change, type.fromCatalog === undefined ? allBut('fromCatalog') : OWN_OF_CLONES)
         const changed = laidOver(type, change)
         judge(changed)
-        if (changed.name !== name && (await readOperationType(tx, organization, changed.name))) {
-          throw duplicated(changed.name)
+        if (changed.name !== name) {
+          if (await readOperationType(tx, organization, changed.name)) throw duplicated(changed.name)
+          await renameWork(tx, organization, name, changed.name)
         }
         await updateOperationType(tx, organization, name, changed)
         return changed

@@ -114,7 +114,9 @@ export function operationTypeRoutes(
       schema: {
         tags,
         summary: 'Change a type',
-        description: 'Of a clone only name, title and description can be changed.',
+        description:
+          'Of a clone only name, title and description can be changed. Tasks, and jobs that have not started, go on under a new name; ' +
+          'it is refused while a job of the type runs.',
         params: ofType,
         body: OperationTypeChangeBody,
         response: { 200: OperationTypeAnswer },

@@ -1,4 +1,5 @@
 /** The operation types of organizations, as rows. Refuses to judge them. */
+import type { JobStatus } from '../domain/job.ts'
 import type { OperationType } from '../domain/operation-type.ts'
 import type { Queryable } from './database.ts'
 import { statement } from './statement.ts'
@@ -137,6 +138,42 @@ export async function listOperationTypes(db: Queryable, organization: number): P
 /** Removes a type; answers whether it was there. */
 export async function removeOperationType(db: Queryable, organization: number, name: string): Promise<boolean> {
   return (await db.count(remove, [organization, name])) > 0
+}
+
+const lockJobs = statement<{ job: bigint; status: JobStatus }, [number, string]>(
+  'operation_types_lock_jobs',
+  `select job, status from job
+    where organization = $1 and name = $2
+      and status in ('IDLE', 'SCHEDULED', 'IN_PROGRESS', 'PAUSED', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE')
+    order by job for no key update`,
+)
+
+/** The jobs of a type that have not ended, held in order until the transaction ends. */
+export function lockJobsOfType(
+  db: Queryable,
+  organization: number,
+  name: string,
+): Promise<{ job: bigint; status: JobStatus }[]> {
+  return db.run(lockJobs, [organization, name])
+}
+
+const renameInTasks = statement<unknown, [bigint[], string]>(
+  'operation_types_rename_in_tasks',
+  `update task set request = jsonb_set(request, '{name}', to_jsonb($2::text)) where task = any($1::bigint[])`,
+)
+const renameInJobs = statement<unknown, [bigint[], string]>(
+  'operation_types_rename_in_jobs',
+  `update job set name = $2, request = jsonb_set(request, '{name}', to_jsonb($2::text)) where job = any($1::bigint[])`,
+)
+
+/** Has tasks and jobs, held by this transaction, run a type under its new name. */
+export async function renameInWork(
+  db: Queryable,
+  { tasks, jobs }: { readonly tasks: readonly bigint[]; readonly jobs: readonly bigint[] },
+  name: string,
+): Promise<void> {
+  if (tasks.length > 0) await db.run(renameInTasks, [[...tasks], name])
+  if (jobs.length > 0) await db.run(renameInJobs, [[...jobs], name])
 }
 
 function fromRow({ title, description, profiles, fromCatalog, ...type }: OperationTypeRow): OperationType {
