@@ -23,7 +23,7 @@ export function firstNumberAt(instant: number): bigint {
 
 /**
  * A source of 64-bit, time-ordered, ascending numbers for jobs, tasks and entities. `salt` (0 to 1023) keeps apart two
- * processes that number things in the same millisecond.
+ * processes that number things in the same millisecond: no two that live may have the same.
  */
 export function numberSource(now: () => number, salt: number): () => bigint {
   let last = 0n

@@ -43,6 +43,8 @@ export interface EngineParts extends Pick<TargetResolverParts, 'applicabilityOf'
   readonly connectors: readonly Connector[]
   readonly notices: JobNotices
   readonly nextNumber: () => bigint
+  /** keeps apart the numbers of this process from those of others; numbers that are the test's own need none */
+  readonly keepNumbering?: () => Promise<void>
   /** a sealed device key in the clear */
   readonly openKey: (sealed: Buffer) => string
   readonly pullRedeliveryMs: number
@@ -100,6 +102,7 @@ export function createEngine(parts: EngineParts): Engine {
   const nodes = createNodeKeeping({
     database: parts.heartDatabase ?? database,
     measureClock: parts.measureClock ?? (() => Promise.resolve()),
+    keepNumbering: parts.keepNumbering ?? (() => Promise.resolve()),
     self: { node, name: parts.nodeName, roles: parts.roles },
     onOutage: createOverdueSpreading(database),
     onSilence: silentMs =>

@@ -20,6 +20,8 @@ export interface NodeKeepingParts {
   readonly onOutage: (now: Date) => Promise<void>
   /** at every heartbeat: the machines of the nodes do not agree on the time, nor how fast it passes */
   readonly measureClock: () => Promise<unknown>
+  /** at every heartbeat, so that no other process hands out the numbers of this one */
+  readonly keepNumbering: () => Promise<void>
   /** this node was silent for so many milliseconds that others may have taken it for dead; told once */
   readonly onSilence: (silentMs: number) => void
   /**
@@ -57,6 +59,7 @@ export function createNodeKeeping({
   self,
   onOutage,
   measureClock,
+  keepNumbering,
   onSilence,
   onRevival,
   onDeath,
@@ -104,6 +107,7 @@ export function createNodeKeeping({
       farewell.go(now)
       revival.go(now)
       await measureClock()
+      await keepNumbering()
       return new Date(now.getTime() + HEARTBEAT_MS)
     },
     leave: now => retireNode(database, self.node, new Date(now.getTime() - DEAD_AFTER_MS)),

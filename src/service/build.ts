@@ -12,7 +12,6 @@ import { functionPool } from '../connectors/function-pool.ts'
 import { httpConnector } from '../connectors/http.ts'
 import { httpHosts } from '../connectors/http-hosts.ts'
 import { createNameService } from '../connectors/name-service.ts'
-import { numberSource } from '../domain/identity.ts'
 import { createAccess } from '../engine/access.ts'
 import { databaseClock } from '../engine/clock.ts'
 import { createConnectorFunctions } from '../engine/connector-functions.ts'
@@ -21,6 +20,7 @@ import { createDeviceNames } from '../engine/device-names.ts'
 import { createEngine } from '../engine/engine.ts'
 import { firstStart } from '../engine/first-start.ts'
 import { readyMonths } from '../engine/housekeeper.ts'
+import { createNumbering } from '../engine/numbering.ts'
 import { createPasswords } from '../engine/passwords.ts'
 import { createSeal, serviceSecret } from '../engine/secret.ts'
 import { createTokens } from '../engine/tokens.ts'
@@ -61,7 +61,8 @@ export async function build(
   const clock = await databaseClock(heartDatabase)
   const now = () => clock.now()
   const node = randomInt(1, 2 ** 31 - 1)
-  const nextNumber = numberSource(() => clock.now().getTime(), node)
+  const numbering = await createNumbering({ database: heartDatabase, clock, node })
+  const nextNumber = numbering.next
 
   const secret = await serviceSecret(database, config.secret)
   const seal = createSeal(secret)
@@ -109,6 +110,7 @@ export async function build(
     connectors: tracing ? connectors.map(tracing.connector) : connectors,
     notices: deliveries.notices,
     nextNumber,
+    keepNumbering: numbering.keep,
     openKey: sealed => seal.open(sealed),
     pullRedeliveryMs: config.pullRedeliveryMs,
     retentionMonths: config.retentionMonths,

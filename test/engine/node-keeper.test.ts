@@ -7,6 +7,7 @@ const { database } = await testDatabase()
 const quiet = {
   onOutage: async () => {},
   measureClock: async () => {},
+  keepNumbering: async () => {},
   onSilence: () => {},
   onRevival: async () => {},
   onDeath: async () => {},
@@ -22,6 +23,7 @@ test('a heartbeat does not wait for what is recorded again after a silence, and 
     self: { node: 7, name: 'node-7', roles: ['south'] },
     onOutage: async () => {},
     measureClock: async () => {},
+    keepNumbering: async () => {},
     onSilence: silentMs => void silences.push(silentMs),
     onRevival() {
       const revival = Promise.withResolvers<void>()
@@ -105,4 +107,14 @@ test('connections of a dead node are forgotten beside the heartbeats, and again 
   await end()
   await keeping.turn(at(3_003))
   expect(since()).toHaveLength(2)
+})
+
+test('what keeps the numbers of a node apart from those of others is kept at every heartbeat', async () => {
+  let kept = 0
+  const keepNumbering = async () => void kept++
+  const self = { node: 21, name: 'node-21', roles: ['north'] }
+  const keeping = createNodeKeeping({ ...quiet, keepNumbering, database, self })
+  await keeping.turn(at(3_000))
+  await keeping.turn(at(3_001))
+  expect(kept).toBe(2)
 })
