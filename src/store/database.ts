@@ -8,7 +8,8 @@ import type { Logger } from 'pino'
 import { pauseAfter } from '../domain/growing-pauses.ts'
 import { asked, isUnanswered, onClient, sqlState, transact } from './asking.ts'
 import { createListener, type NotificationHandler } from './listener.ts'
-import { render, type SqlFragment, type Statement, sql } from './statement.ts'
+import type { SqlFragment, Statement } from './statement.ts'
+import { bounded, createStreaming, type StreamOptions } from './streaming.ts'
 import { valueTypes } from './values.ts'
 
 export { sqlState }
@@ -29,6 +30,8 @@ export interface DatabaseOptions {
    * answer then, and neither of the times above runs. Over TCP, where the server's system can.
    */
   unreadTimeoutMs?: number
+  /** A stream whose reader asks for no further batch for longer ends, and gives its connection back. */
+  streamUnaskedMs?: number
   log: Logger
 }
 
@@ -66,13 +69,6 @@ export interface TransactionOptions {
   byKey?: boolean
 }
 
-export interface StreamOptions {
-  /** Rows per batch. */
-  batchRows?: number
-  /** How long the server may take to find all rows. */
-  timeoutMs?: number
-}
-
 export interface Database extends Queryable {
   /**
    * The same as in a transaction, each call on its own; the shape pg-boss takes as its `db`. Without values the text may hold a whole
@@ -92,7 +88,8 @@ export interface Database extends Queryable {
   listen(channel: string, handler: NotificationHandler): Promise<() => Promise<void>>
   /**
    * All rows of a query, batch by batch, in bounded memory. The server finds them all first and keeps them in a file, so that a
-   * slow reader holds one connection but no snapshot.
+   * slow reader holds one connection but no snapshot. A quarter of the pool may be held so, at least one: the first batch of one more
+   * fails with `tooMany`. A reader that stops reading loses its connection, and the next batch fails.
    */
   stream<Row>(fragment: SqlFragment, options?: StreamOptions): AsyncGenerator<Row[], void, void>
   /** Waits for what is under way, then ends every connection. Idempotent. */
@@ -134,12 +131,6 @@ function breaksConnection(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || error.severity === 'FATAL' || error.severity === 'PANIC'
 }
 
-/** A query for which the client itself stops waiting after a time of its own. */
-function bounded(text: string, timeoutMs: number): pg.QueryConfig {
-  const config: pg.QueryConfig & { query_timeout: number } = { text, query_timeout: timeoutMs }
-  return config
-}
-
 /** Opens a pool. No connection is made yet: the first call meets a wrong address. */
 export function openDatabase(options: DatabaseOptions): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? 30_000
@@ -157,9 +148,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     lock_timeout: options.lockTimeoutMs ?? 10_000,
     idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs ?? 3_000,
   }
+  const max = options.max ?? 10
   const pool = new pg.Pool({
     ...connectionConfig,
-    max: options.max ?? 10,
+    max,
     // A new connection costs both sides more than a minute of keeping it: a handshake, a process, every statement prepared again.
     idleTimeoutMillis: 300_000,
     // A server that answers nothing at all cannot time out its statements: the client gives up a little later.
@@ -243,31 +235,6 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  async function* stream<Row>(
-    fragment: SqlFragment,
-    { batchRows = 1_000, timeoutMs = 60_000 }: StreamOptions = {},
-  ): AsyncGenerator<Row[], void, void> {
-    const client = await asked(pool.connect())
-    let broken = true
-    try {
-      const declare = render(sql`declare streamed no scroll cursor with hold for ${fragment}`)
-      await client.query('begin read only')
-      await client.query(`set local statement_timeout = ${Math.trunc(timeoutMs)}`)
-      await client.query(declare)
-      await client.query(bounded('commit', timeoutMs + 5_000))
-      for (;;) {
-        const { rows } = await client.query<Row & pg.QueryResultRow>(`fetch ${Math.trunc(batchRows)} from streamed`)
-        if (rows.length > 0) yield rows
-        if (rows.length < batchRows) break
-      }
-      await client.query('close streamed')
-      broken = false
-    } finally {
-      // A reader that leaves early leaves a cursor behind: ending the connection is the surest way to be rid of it.
-      client.release(broken)
-    }
-  }
-
   return {
     run: (statement, params) => withClient(client => onClient(client).run(statement, params)),
     count: (statement, params) => withClient(client => onClient(client).count(statement, params)),
@@ -279,7 +246,10 @@ export function openDatabase(options: DatabaseOptions): Database {
       ),
     transaction,
     listen: listener.listen,
-    stream,
+    stream: createStreaming(pool, {
+      atOnceMax: Math.max(1, Math.floor(max / 4)),
+      unaskedMs: options.streamUnaskedMs ?? 30_000,
+    }),
     close() {
       closed ??= Promise.all([listener.close(), pool.end()]).then(() => {})
       return closed

@@ -322,4 +322,27 @@ describe('streams', () => {
     expect(await one.database.query(sql`select 1 as one`)).toEqual([{ one: 1 }])
     await one.close()
   })
+
+  test('a reader that asks for nothing more loses its connection to whoever needs one', async () => {
+    const one = await createTestDatabase({ migrated: false, max: 1, streamUnaskedMs: 50 })
+    const stalled = one.database.stream(sql`select n from generate_series(1, 100) n`, { batchRows: 10 })
+    expect((await stalled.next()).value).toHaveLength(10)
+    expect(await one.database.query(sql`select 1 as one`)).toEqual([{ one: 1 }])
+    await expect(stalled.next()).rejects.toThrow('its reader asked for nothing more')
+    for await (const _ of one.database.stream(sql`select 1`)) break
+    await one.close()
+  })
+
+  test('a quarter of the pool may be streaming, and one more is refused as too many until one has ended', async () => {
+    const eight = await createTestDatabase({ migrated: false, max: 8 })
+    const stream = () => eight.database.stream(sql`select n from generate_series(1, 100) n`, { batchRows: 10 })
+    const [first, second, third] = [stream(), stream(), stream()]
+    await Promise.all([first.next(), second.next()])
+    await expect(third.next()).rejects.toMatchObject({ entry: { code: '0x010203', kind: 'tooMany' } })
+    await first.return()
+    const fourth = stream()
+    expect((await fourth.next()).value).toHaveLength(10)
+    await Promise.all([second.return(), fourth.return()])
+    await eight.close()
+  })
 })
