@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { isFinal } from '../service/house.ts'
 import { createJob, readJob, readOperations } from '../service/jobs.ts'
-import { type Console, hasBrowser, openConsole } from './browser.ts'
+import { type Console, confirm, hasBrowser, openConsole } from './browser.ts'
 import { pulling } from './pulling.ts'
 
 const HOUR_MS = 3_600_000
@@ -56,6 +56,31 @@ describe.skipIf(!hasBrowser)('a job in the console', () => {
       await expect.poll(() => table.locator('tbody a').allTextContents()).toEqual([device])
     }
     await waits(page).waitFor({ state: 'detached' })
+  })
+
+  test('a large job that runs is paused without a word typed, and cancelled by the number that its dialog opened with', async () => {
+    const yard = Array.from({ length: 101 }, (_, number) => `yard-${number}`)
+    const devices = await pulling(at.house, 'yard', yard)
+    const { id } = await createJob(at.house.client, {
+      name: 'REFRESH_INFO',
+      target: { append: { tags: ['yard'] } },
+      operationParameters: { timeout: HOUR_MS },
+    })
+    const summary = async () => (await readJob(at.house.client, id)).report.summary
+    await expect.poll(summary).toMatchObject({ status: 'IN_PROGRESS', total: 101 })
+    const page = await at.visit(`/jobs/${id}`)
+    await page.getByRole('button', { name: 'Pause', exact: true }).click()
+    await confirm(page, 'Pause', 101)
+    await page.getByRole('button', { name: 'Resume' }).click()
+    await confirm(page, 'Resume', 101)
+
+    await page.getByRole('button', { name: 'Cancel the job' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Type 101 to confirm').fill('10')
+    await devices.answer('yard-0', await devices.taken('yard-0'), { resultCode: 'SUCCESSFUL', steps: [] })
+    await page.locator('[aria-label^="Successful 1,"]').waitFor()
+    await confirm(page, 'Cancel the job', 101)
+    await expect.poll(summary).toMatchObject({ status: 'CANCELLED', finished: { cancelled: { byUser: 100 } } })
   })
 
   test('what is not launched says what holds it, and until when', async () => {

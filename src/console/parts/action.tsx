@@ -28,6 +28,8 @@ export interface ActionProps<T> {
   readonly children: ReactNode
   /** how many devices it touches; null where it touches none, left out where the plan counts them */
   readonly touches?: number | null
+  /** it can be taken back, and may be wanted at once: no number is typed */
+  readonly atOnce?: boolean
   /** counts the devices before the job is made */
   readonly plan?: Ask<PlanView>
   readonly danger?: boolean
@@ -69,8 +71,9 @@ function Confirmation<T>({
   ask: asked,
   send = () => ask(asked),
   children,
-  touches: known,
+  touches: present,
   plan,
+  atOnce = false,
   danger = false,
   onDone,
   onClose,
@@ -91,8 +94,11 @@ function Confirmation<T>({
     enabled: plan !== undefined,
     staleTime: 0,
   })
+  // As it was when the dialog opened: the number of a job that runs falls while it is being typed.
+  const [known, setKnown] = useState(present)
+  if (known === undefined && present !== undefined) setKnown(present)
   const touches = plan ? planned.data?.target.total : known
-  const mustType = typeof touches === 'number' && touches >= LARGE
+  const mustType = !atOnce && typeof touches === 'number' && touches >= LARGE
   // A new job without devices is none; what is there already may be paused or ended without any.
   const isEmpty = plan !== undefined && touches === 0
   const isRight = !mustType || Number(typed.replace(/[\s,.']/g, '')) === touches

@@ -24,6 +24,7 @@ export function JobActions({ job }: { readonly job: JobView }) {
         <Action
           name="Pause"
           icon="pause"
+          atOnce
           ask={asking('PUT /operation/jobs/{jobId}', { path, body: { job: { request: { active: false } } } })}
           touches={inProgress.total}
         >

@@ -208,6 +208,7 @@ function TaskActions({ task, touches }: { readonly task: TaskView; readonly touc
         <Action
           name="Pause"
           icon="pause"
+          atOnce
           ask={asking('PUT /operation/tasks/{taskId}', { path, body: { task: { active: false } } })}
           {...known}
         >
