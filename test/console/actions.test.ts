@@ -187,7 +187,7 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
     await expect.poll(() => found.textContent()).toBe('2')
     await page.getByRole('button', { name: 'When' }).click()
     await page.getByRole('button', { name: 'Plan' }).click()
-    await page.getByRole('button', { name: 'Launch on 2 devices' }).click()
+    await page.getByRole('button', { name: 'Refresh information on 2 devices' }).click()
     await expect.poll(() => jobOf(page)).not.toBe('')
     const operations = await readOperations(at.house.client, jobOf(page))
     expect(operations.map(each => each.entityId).sort()).toEqual(['pump-4', 'pump-5'])
@@ -225,7 +225,7 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
       .poll(async () => (await readJob(at.house.client, stdout.trim())).report.summary)
       .toMatchObject({ status: 'FINISHED', ...done })
     await page.getByLabel('Type 150 to confirm').fill('150')
-    await page.getByRole('button', { name: 'Launch on 150 devices' }).click()
+    await page.getByRole('button', { name: 'Refresh information on 150 devices' }).click()
     await expect.poll(() => jobOf(page)).not.toBe('')
     const summary = async () => (await readJob(at.house.client, jobOf(page))).report.summary
     await expect.poll(summary).toMatchObject(done)
@@ -240,9 +240,9 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
     await page.reload()
     await expect.poll(() => page.getByLabel('Notes').inputValue()).toBe('Not to be lost')
     await page.getByRole('button', { name: 'Plan' }).click()
-    await page.getByRole('button', { name: 'Launch on 2 devices' }).waitFor()
+    await page.getByRole('button', { name: 'Refresh information on 2 devices' }).waitFor()
     await page.reload()
-    await page.getByRole('button', { name: 'Launch on 2 devices' }).click()
+    await page.getByRole('button', { name: 'Refresh information on 2 devices' }).click()
     await expect.poll(() => jobOf(page)).not.toBe('')
     expect((await readJob(at.house.client, jobOf(page))).request.userNotes).toBe('Not to be lost')
     await page.goto(`${at.house.url}/console/launch/whom?type=REFRESH_INFO`)
@@ -261,7 +261,7 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
     await refused.getByText('Which').click()
     await refused.getByText('nobody-7').waitFor()
     expect(await refused.getByText('pump-9').count()).toBe(0)
-    await page.getByRole('button', { name: 'Launch on 1 device', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Refresh information on 1 device', exact: true }).waitFor()
   })
 
   test('the removal of a type says how many devices and tasks it touches, and wants the number typed', async () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Condition, Draft } from '../../src/console/views/launch/draft.ts'
 import { parseFilter } from '../../src/domain/filter.ts'
-import { nextOccurrence } from '../../src/domain/recurrence.ts'
+import { firstOccurrence, nextOccurrence } from '../../src/domain/recurrence.ts'
 import { parseTaskSchedule } from '../../src/domain/task-schedule.ts'
 import { isOpen, parseWindow } from '../../src/domain/window.ts'
 
@@ -294,5 +294,75 @@ describe('a task as it was filled in', () => {
     if (!read.ok) throw new Error(JSON.stringify(read.problems))
     const next = new Date(nextOccurrence(read.value, now, false) ?? Number.NaN)
     expect([next.getHours(), next.getMinutes()]).toEqual([2, 0])
+  })
+
+  test.each(ZONES)('drawn in %s makes its first job when the plan of its next run says', async zone => {
+    const { taskScheduleOf, plannedRequestOf, full, DAYS, MONTHS } = await drawnIn(zone)
+    const { nextRunAt } = await import('../../src/console/views/launch/next-run.ts')
+    const instant = fc.date({ min: new Date('2026-01-01'), max: new Date('2029-12-31'), noInvalidDate: true })
+    const two = (number: number) => String(number).padStart(2, '0')
+    const local = (at: Date) =>
+      `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`
+    fc.assert(
+      fc.property(
+        instant,
+        fc.record({
+          repeat: fc.constantFrom('once', 'period', 'daily', 'weekly', 'monthly'),
+          start: fc.constantFrom('now', 'date'),
+          startDate: instant.map(local),
+          each: fc.integer({ min: 1, max: 40 }),
+          unit: fc.constantFrom('SECONDS', 'MINUTES', 'HOURS', 'DAYS'),
+          time: fc.tuple(fc.nat(23), fc.nat(59)).map(([hour, minute]) => `${two(hour)}:${two(minute)}`),
+          days: fc.subarray([...DAYS], { minLength: 1 }),
+          day: fc.integer({ min: 1, max: 28 }),
+          months: fc.subarray([...MONTHS], { minLength: 1 }),
+        }),
+        (now, change) => {
+          vi.setSystemTime(now)
+          const draft: Draft = { ...full, ...(change as Partial<Draft>) }
+          const read = parseTaskSchedule(taskScheduleOf(draft), now.getTime())
+          if (!read.ok) throw new Error(JSON.stringify(read.problems))
+          const first = firstOccurrence(read.value, now.getTime())
+          const foretold = nextRunAt(draft, now.getTime())
+          expect(foretold).toBe(first)
+          expect(plannedRequestOf(draft, true, foretold).schedule).toEqual({
+            start: { date: new Date(first ?? 0).toISOString() },
+            stop: { delayed: 14_400_000 },
+          })
+        },
+      ),
+    )
+  })
+
+  test('says no next run while its time or its days are not told', async () => {
+    const { full } = await drawnIn('UTC')
+    const { nextRunAt } = await import('../../src/console/views/launch/next-run.ts')
+    const now = Date.now()
+    expect(nextRunAt({ ...full, repeat: 'daily', time: '' }, now)).toBeNull()
+    expect(nextRunAt({ ...full, repeat: 'weekly', days: [] }, now)).toBeNull()
+    expect(nextRunAt({ ...full, start: 'date', startDate: '' }, now)).toBeNull()
+  })
+})
+
+describe('whom a draft is for', () => {
+  test('is said in words: a list with its first, a tag, and conditions as they go together', async () => {
+    const { full } = await drawnIn('UTC')
+    const { wordsOfTarget } = await import('../../src/console/views/launch/target-words.ts')
+    const words = (change: Partial<Draft>) => wordsOfTarget({ ...full, ...change })
+    const list = Array.from({ length: 1_207 }, (_, number) => `pump-${number}`)
+    expect(words({ list: [...list, 'pump-0'] })).toBe(
+      'a list of 1,207: pump-0, pump-1, pump-2, pump-3, pump-4 and 1,202 more',
+    )
+    expect(words({ target: 'tag', tag: 'valve', resourceType: 'entity.device' })).toBe(
+      'everything tagged valve of entity.device',
+    )
+    expect(words({ target: 'filter' })).toBe('everything the operation applies to')
+    const conditions: Condition[] = [
+      { id: 1, field: 'provision.device.model', operator: 'in', value: 'X1, X2' },
+      { id: 2, field: 'provision.device.location', operator: 'missing', value: '' },
+    ]
+    expect(words({ target: 'filter', conditions, every: false })).toBe(
+      'everything where provision.device.model is one of X1, X2 or provision.device.location is missing',
+    )
   })
 })

@@ -1,5 +1,5 @@
 /** What is set in the third step of a launch, what the plan says of it, and the job that comes of it; and how jobs and devices are found. */
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { PlanView } from '../../src/contract/client/client.ts'
 import { createJob, readJob } from '../service/jobs.ts'
@@ -10,6 +10,12 @@ const ELEMENTS = [
   { name: 'kernel', operation: 'INSTALL' },
   { name: 'modem', operation: 'UPGRADE' },
 ]
+
+/** A list of facts as it is read. */
+async function factsOf(list: Locator): Promise<Record<string, string>> {
+  const [names, words] = [await list.locator('dt').allTextContents(), await list.locator('dd').allTextContents()]
+  return Object.fromEntries(names.map((name, at) => [name, words[at] ?? '']))
+}
 
 describe.skipIf(!hasBrowser)('launching, and finding', () => {
   let at: Console
@@ -71,7 +77,20 @@ describe.skipIf(!hasBrowser)('launching, and finding', () => {
     await page.getByLabel('Spread over the time, per cent').fill('0')
     await page.getByRole('button', { name: 'Plan' }).click()
     await risk.getByText('It launches as fast as possible; the most it should is 1.').waitFor()
-    await page.getByRole('button', { name: 'Launch on 2 devices' }).click()
+    // The last step says once more what is launched.
+    const recap = page.getByRole('region', { name: 'What is launched' }).locator('dl')
+    expect(await factsOf(recap)).toMatchObject({
+      Operation: 'Refresh information REFRESH_INFO',
+      Parameters: 'none',
+      Target: 'everything tagged valve',
+      Start: '10 Mar 2099 09:00:00',
+      Stop: '12 Mar 2099 09:00:00',
+      Window: 'at any hour',
+      Spread: 'as fast as possible, by cell with factor 25; warns above 1 per second',
+      Limits:
+        '30 s to acknowledge, 2 d to finish, 2 retries, 1 min 30 s between attempts, retried after ERROR_PROCESSING',
+    })
+    await page.getByRole('button', { name: 'Refresh information on 2 devices' }).click()
     await expect.poll(() => page.url()).toMatch(/\/jobs\/[0-9a-f]{16}$/)
     const { request } = await readJob(at.house.client, page.url().slice(-16))
     expect(request).toMatchObject({
@@ -90,6 +109,30 @@ describe.skipIf(!hasBrowser)('launching, and finding', () => {
         retryResultList: ['ERROR_PROCESSING'],
       },
     })
+  })
+
+  test('the plan of a task is that of its next run, and says what it launches in which rhythm', async () => {
+    const page = await at.visit('/tasks/new/when?type=REBOOT_EQUIPMENT&device=valve-1&device=valve-2')
+    await page.getByLabel('Name of the task').fill('Valves by night')
+    await page.getByLabel('At', { exact: true }).fill('02:00')
+    await page.getByLabel('Spread over the time, per cent').fill('50')
+    const launches = page.getByRole('region', { name: 'Launches of the next run' }).locator('dl')
+    await launches.getByText('Next run').waitFor()
+    await expect.poll(async () => (await factsOf(launches))['Next run']).toMatch(/02:00:00$/)
+    await page.getByRole('button', { name: 'Plan' }).click()
+    await expect
+      .poll(() => factsOf(launches))
+      .toMatchObject({ 'Next run': expect.stringMatching(/02:00:00$/), First: expect.stringMatching(/02:00:00$/) })
+    expect(await factsOf(page.getByRole('region', { name: 'What the task launches' }).locator('dl'))).toMatchObject({
+      Operation: 'Reboot REBOOT_EQUIPMENT',
+      Target: 'a list of 2: valve-1, valve-2',
+      Task: 'Valves by night',
+      Repeats: expect.stringMatching(/^every day at 02:00:00/),
+      Ends: 'never',
+      Stop: '1 h after the start',
+      Spread: 'over 50 % of the time',
+    })
+    await page.getByRole('button', { name: 'Create the task on 2 devices' }).waitFor()
   })
 
   test('a firmware update is launched with the elements of its bundle, one below the other', async () => {
@@ -146,7 +189,7 @@ describe.skipIf(!hasBrowser)('launching, and finding', () => {
     await page.getByLabel('Tag', { exact: true }).fill('valve')
     await page.getByRole('button', { name: 'When' }).click()
     await page.getByRole('button', { name: 'Plan' }).click()
-    await page.getByRole('button', { name: 'Launch on 2 devices' }).click()
+    await page.getByRole('button', { name: / on 2 devices$/ }).click()
     await expect.poll(() => page.url()).toMatch(/\/jobs\/[0-9a-f]{16}$/)
     const { request } = await readJob(at.house.client, page.url().slice(-16))
     return request as { parameters: Record<string, unknown> }

@@ -49,7 +49,7 @@ describe.skipIf(!hasBrowser)('the console', () => {
     await page.getByLabel('Notes').fill('All lamps')
     await page.getByRole('button', { name: 'Plan' }).click()
     // Plan: the count is typed, since it is large.
-    const launch = page.getByRole('button', { name: 'Launch on 120 devices' })
+    const launch = page.getByRole('button', { name: 'Reboot on 120 devices' })
     await launch.waitFor()
     expect(await launch.isDisabled()).toBe(true)
     await page.getByLabel('Type 120 to confirm').fill('120')

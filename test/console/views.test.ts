@@ -46,7 +46,7 @@ const views: readonly View[] = [
   {
     name: 'launch-plan',
     address: () => '/launch/plan?type=REFRESH_INFO&device=meter-1',
-    shows: 'Launch on 1 device',
+    shows: 'Refresh information on 1 device',
     without: ['figures'],
   },
   { name: 'tasks', address: () => '/tasks', shows: 'Nightly refresh' },

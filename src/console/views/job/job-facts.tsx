@@ -70,7 +70,8 @@ const LIMITS: Readonly<Record<string, string>> = {
   retriesDelay: 'between attempts',
 }
 
-function limitWords(limits: Readonly<Record<string, unknown>>): string {
+/** The limits of each operation in words. */
+export function limitWords(limits: Readonly<Record<string, unknown>>): string {
   return Object.entries(limits)
     .filter(([, value]) => value !== null && value !== 0 && !(Array.isArray(value) && value.length === 0))
     .map(([name, value]) => {

@@ -247,9 +247,11 @@ export function requestOf(draft: Draft, isTask = false): JobRequestSchema {
   }
 }
 
-/** The request as it is planned: a long list stands in as the filter that finds it. */
-export function plannedRequestOf(draft: Draft): JobRequestSchema {
-  const request = { ...requestOf(draft), active: true }
+/** The request as it is planned: a long list stands in as the filter that finds it, and of a task it is its run at `runAt`. */
+export function plannedRequestOf(draft: Draft, isTask = false, runAt: number | null = null): JobRequestSchema {
+  const asked = { ...requestOf(draft, isTask), active: true }
+  const start = runAt === null ? {} : { start: { date: new Date(runAt).toISOString() } }
+  const request = isTask ? { ...asked, schedule: { ...asked.schedule, ...start } } : asked
   const filter = isLong(draft) ? countingFilter(draft) : null
   return filter ? { ...request, target: { append: { filter } } } : request
 }

@@ -5,15 +5,7 @@ import { useAsked } from '../../live.ts'
 import { Icon } from '../../parts/icons.tsx'
 import { asking } from '../../request.ts'
 import type { Condition } from './draft.ts'
-
-const OPERATORS: readonly { readonly value: Condition['operator']; readonly label: string }[] = [
-  { value: 'eq', label: 'is' },
-  { value: 'neq', label: 'is not' },
-  { value: 'like', label: 'matches' },
-  { value: 'in', label: 'is one of' },
-  { value: 'exists', label: 'is there' },
-  { value: 'missing', label: 'is missing' },
-]
+import { OPERATORS } from './target-words.ts'
 
 /** What can be asked for beside the ids of the data model. */
 const BESIDE = ['operations.unsuccessfulIn', 'subscription.collected.cellInfo']

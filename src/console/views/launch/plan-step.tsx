@@ -8,6 +8,7 @@ import { count, counted, Instant, rate, span } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
 import { LARGE } from '../../parts/action.tsx'
 import { Curl } from '../../parts/curl.tsx'
+import { Fact } from '../../parts/fact.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Panel } from '../../parts/page.tsx'
@@ -18,19 +19,22 @@ import { warningWords } from '../job/job-facts.tsx'
 import { type Draft, isLong, LISTED_MAX, plannedRequestOf, resourceTypeOf } from './draft.ts'
 import { forgetDraft } from './kept-draft.ts'
 import { jobMaking, makeJob, makingScript, taskMaking } from './making.ts'
+import { nextRunAt } from './next-run.ts'
+import { Recap, useTitle } from './recap.tsx'
 
 const Chart = lazy(persistent(() => import('../../parts/chart.tsx')))
 const ChartKey = lazy(persistent(() => import('../../parts/chart.tsx').then(module => ({ default: module.ChartKey }))))
 
-export function planOf(draft: Draft): Ask<PlanView> {
+/** Asks for the plan of the job, or of the next job that the task makes. */
+export function planOf(draft: Draft, isTask: boolean): Ask<PlanView> {
   return asking('POST /operation/jobs/plan', {
     query: resourceTypeOf(draft),
-    body: { job: { request: plannedRequestOf(draft) } },
+    body: { job: { request: plannedRequestOf(draft, isTask, isTask ? nextRunAt(draft, Date.now()) : null) } },
   })
 }
 
 export default function PlanStep({ draft, isTask }: { readonly draft: Draft; readonly isTask: boolean }) {
-  const asked = useMemo(() => planOf(draft), [draft])
+  const asked = useMemo(() => planOf(draft, isTask), [draft, isTask])
   const found = useAsked(asked)
   if (found.isPending) return <Loading what="the plan" />
   if (found.isError) return <Failed error={found.error} retry={() => void found.refetch()} />
@@ -39,7 +43,8 @@ export default function PlanStep({ draft, isTask }: { readonly draft: Draft; rea
   return (
     <div className="columns">
       <div className="span-8 stack">
-        <Curve plan={plan} />
+        <Recap draft={draft} isTask={isTask} />
+        <Curve plan={plan} isTask={isTask} />
         <Refusals plan={plan} />
       </div>
       <div className="span-4 stack">
@@ -51,7 +56,13 @@ export default function PlanStep({ draft, isTask }: { readonly draft: Draft; rea
 }
 
 /** How the launches lie in time, in figures and hour by hour. */
-export function Curve({ plan: { launch, scattering, target } }: { readonly plan: PlanView }) {
+export function Curve({
+  plan: { launch, scattering, target },
+  isTask,
+}: {
+  readonly plan: PlanView
+  readonly isTask: boolean
+}) {
   const shown = useMemo(() => {
     const hours = launch.perHour.map(({ date, launches }) => ({ at: Date.parse(date), launches }))
     const first = hours[0]?.at ?? 0
@@ -62,8 +73,13 @@ export function Curve({ plan: { launch, scattering, target } }: { readonly plan:
     return { at, values: at.map(each => byHour.get(each) ?? 0), isOne: hours.length <= 1 }
   }, [launch.perHour])
   return (
-    <Panel title="Launches">
+    <Panel title={isTask ? 'Launches of the next run' : 'Launches'}>
       <dl className="facts facts-wide">
+        {isTask && (
+          <Fact name="Next run">
+            <Instant at={launch.startDate} />
+          </Fact>
+        )}
         <dt>First</dt>
         <dd>
           <Instant at={launch.firstLaunchDate} />
@@ -190,7 +206,8 @@ function Go({ draft, plan, isTask }: { readonly draft: Draft; readonly plan: Pla
       go(path)
     },
   })
-  const verb = isTask ? 'Create the task' : draft.start === 'never' ? 'Create the job' : 'Launch'
+  const title = useTitle(draft.name)
+  const verb = isTask ? 'Create the task' : draft.start === 'never' ? 'Create the job' : title
   return (
     <Panel title={isTask ? 'Create' : 'Launch'}>
       <form
@@ -214,6 +231,7 @@ function Go({ draft, plan, isTask }: { readonly draft: Draft; readonly plan: Pla
         {making.isPending && done > 0 && <p className="figure">{count(done)} devices listed…</p>}
         <Button
           type="submit"
+          className="launch-button"
           disabled={!isRight || total === 0}
           loading={making.isPending}
           leftSection={<Icon name="launch" size={15} />}

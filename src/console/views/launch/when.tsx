@@ -40,7 +40,7 @@ export default function When({ draft, change, isTask }: StepProps & { readonly i
       </div>
       <div className="span-5 stack">
         <Scattering draft={draft} change={change} />
-        <Preview draft={draft} />
+        <Preview draft={draft} isTask={isTask} />
         <Limits draft={draft} change={change} />
         <Told draft={draft} change={change} />
       </div>
@@ -165,12 +165,12 @@ function Scattering({ draft, change }: StepProps) {
 }
 
 /** The curve of launches as it would be now, by the plan. */
-function Preview({ draft }: { readonly draft: Draft }) {
+function Preview({ draft, isTask }: { readonly draft: Draft; readonly isTask: boolean }) {
   const [settled] = useDebouncedValue(draft, 600)
-  const asked = useMemo(() => planOf(settled), [settled])
+  const asked = useMemo(() => planOf(settled, isTask), [settled, isTask])
   const found = useAsked(asked, { enabled: lacksOf(settled, 'when') === null, keep: true })
   if (found.isError) return <Failed error={found.error} />
-  return found.data ? <Curve plan={found.data} /> : null
+  return found.data ? <Curve plan={found.data} isTask={isTask} /> : null
 }
 
 function Limits({ draft, change }: StepProps) {
