@@ -75,7 +75,7 @@ const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 export function curlOf(asked: Ask<unknown>, accept?: string, options = ''): string {
   const [method = ''] = asked.name.split(' ')
   const { header = {}, body } = asked.given
-  const lines = [`curl${options} -H "X-ApiKey: $KEY"`]
+  const lines = [`curl${options} -H "X-ApiKey: $DROVER_API_KEY"`]
   if (method !== 'GET' && !(method === 'POST' && body !== undefined)) lines[0] += ` -X ${method}`
   if (accept) lines.push(`-H 'accept: ${accept}'`)
   for (const [key, value] of Object.entries(header)) {
@@ -83,7 +83,7 @@ export function curlOf(asked: Ask<unknown>, accept?: string, options = ''): stri
     lines.push(key.toLowerCase() === 'x-apipass' ? `-H "X-ApiPass: $PASSWORD"` : `-H ${quoted(`${key}: ${value}`)}`)
   }
   if (body !== undefined) lines.push(`-H 'content-type: application/json'`)
-  lines.push(`"$DROVER${addressOf(asked)}"`)
+  lines.push(`"$DROVER_URL${addressOf(asked)}"`)
   if (body !== undefined) lines.push(`-d ${quoted(JSON.stringify(body, hidden))}`)
   return lines.join(' \\\n  ')
 }

@@ -218,7 +218,7 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download launch-on-150.sh' }).click(),
     ])
-    const env = { ...process.env, DROVER: at.house.url, KEY: at.house.apiKey }
+    const env = { ...process.env, DROVER_URL: at.house.url, DROVER_API_KEY: at.house.apiKey }
     const { stdout } = await promisify(execFile)('sh', [await script.path()], { env })
     const done = { total: 150, finished: { successful: 150 } }
     await expect

@@ -93,7 +93,7 @@ describe.skipIf(!hasBrowser)('the dialog of an action', () => {
       await dialog.getByText('The same with curl').click()
       const text = (await dialog.locator('pre').textContent()) ?? ''
       const [, method = / -d /.test(text) ? 'POST' : 'GET'] = /-X (\w+)/.exec(text) ?? []
-      const [, path = ''] = /"\$DROVER\/north\/v80([^"?]*)/.exec(text) ?? []
+      const [, path = ''] = /"\$DROVER_URL\/north\/v80([^"?]*)/.exec(text) ?? []
       expect(`${method} ${path}`, name).toContain(command())
       expect(await accessibilityFaults(page), name).toEqual([])
       await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })

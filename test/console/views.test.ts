@@ -326,8 +326,8 @@ describe.skipIf(!hasBrowser)('every view', () => {
         const shown = page.locator('.curl-popover').filter({ visible: true })
         await shown.locator('pre').first().waitFor()
         for (const command of await shown.locator('pre').allTextContents()) {
-          expect(command).toContain('"$DROVER/north/v80/')
-          const env = { ...process.env, DROVER: at.house.url, KEY: at.house.apiKey }
+          expect(command).toContain('"$DROVER_URL/north/v80/')
+          const env = { ...process.env, DROVER_URL: at.house.url, DROVER_API_KEY: at.house.apiKey }
           const { stdout } = await promisify(execFile)('sh', ['-c', command.replace('curl ', 'curl -fsS ')], { env })
           if (stdout !== '') JSON.parse(stdout)
           run += 1

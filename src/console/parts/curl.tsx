@@ -62,7 +62,7 @@ export function CurlButton({
           <Curl key={each.name} ask={each} {...(accept !== undefined && { accept })} />
         ))}
         <p className="quiet small">
-          <code>$DROVER</code> is the address of the service, <code>$KEY</code> your API key.
+          <code>$DROVER_URL</code> is the address of the service, <code>$DROVER_API_KEY</code> your API key.
         </p>
       </Popover.Dropdown>
     </Popover>

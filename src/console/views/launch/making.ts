@@ -55,7 +55,7 @@ export function makingScript(draft: Draft): string {
   const rest = [...following(draft, '$JOB')].map(each => curlOf(each.ask, undefined, quietly).replace('%24JOB', '$JOB'))
   return [
     '#!/bin/sh',
-    '# $DROVER is the address of the service, $KEY your API key.',
+    '# $DROVER_URL is the address of the service, $DROVER_API_KEY your API key.',
     'set -e',
     `JOB=$(${curlOf(jobMaking(draft), undefined, `${quietly} -w '%header{location}'`)})`,
     // The last part of its address is its id.

@@ -258,7 +258,7 @@ function TheSame({ draft, isTask }: { readonly draft: Draft; readonly isTask: bo
         {counted(draft.list.length, 'identifier')} take several requests of at most {LISTED_MAX}: this script makes them
         all.
       </p>
-      <pre className="code">{`DROVER=${location.origin} KEY=… sh ${name}`}</pre>
+      <pre className="code">{`DROVER_URL=${location.origin} DROVER_API_KEY=… sh ${name}`}</pre>
       <div>
         <Button
           size="compact-sm"
