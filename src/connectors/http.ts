@@ -60,14 +60,15 @@ function reportOf(word: HttpWord, request: OperationRequest): SendReport {
   return word.seen === 'accepted' ? { seen: 'answered', message: messageIn(word, request) } : word
 }
 
-/** The message in a 2xx answer. One that cannot be read, or is about another operation, acknowledges this one and says why it does no more. */
+/** The message in a 2xx answer. One that was meant as such but cannot be read, or is about another operation, acknowledges this one and says why it does no more. */
 function messageIn({ body = '', fault }: Pick<Accepted, 'body' | 'fault'>, request: OperationRequest): DeviceMessage {
   const { organization, deviceId, partition, entity } = request.device
   const device = { organization, deviceId, partition, entity }
   const acknowledgement = { operationId: request.id, steps: [], ...device }
   const because = (reason: string) => ({ ...acknowledgement, resultDescription: `${ONLY_ACKNOWLEDGED}: ${reason}` })
   if (fault !== undefined) return because(fault)
-  if (body.trim() === '') return acknowledgement
+  // Many devices answer a word or a page of their web server, which was never meant as a message.
+  if (!body.trimStart().startsWith('{')) return acknowledgement
   const reading = parseDeviceResponse(body, request.id)
   if (!reading.ok) return because(`${reading.field} ${reading.reason}`.trim())
   if (reading.value.operationId !== request.id) return because('it is about another operation')

@@ -64,9 +64,7 @@ export function createJobJudging(parts: JobJudgingParts): JobJudging {
     const { append } = request.target
     await judgeFilter(tx, caller.organization, request.target, 'job.request.target', parts.compile)
     const used = usesRequestParameters(request.target)
-    const parameters = used
-      ? type.judgeParameters(request.parameters, 'job.request.parameters')
-      : request.parameters
+    const parameters = used ? type.judgeParameters(request.parameters, 'job.request.parameters') : request.parameters
     if (!append?.entitiesWithParameters) return { ...request, parameters }
     const entitiesWithParameters = append.entitiesWithParameters.map((each, index) => {
       if (each.parameters === undefined) return each

@@ -23,11 +23,11 @@ export interface NumberingParts {
 
 const KEEP_EVERY_MS = 60_000
 /** The salt of the dead is free only after longer than a clock goes back: numbers begin with the time. */
-export const FREE_AFTER_MS = 1_800_000
+export const FREE_AFTER_MS = 600_000
 /** Well before that, a process that could not keep its salt hands out no more numbers. */
 export const UNKEPT_MAX_MS = FREE_AFTER_MS / 2
 
-/** Takes a salt. Fails where all are in use, which takes a thousand processes, or as many starts within half an hour. */
+/** Takes a salt. Fails where all are in use, which takes a thousand processes, or as many starts within ten minutes. */
 export async function createNumbering({ database, clock, node }: NumberingParts): Promise<Numbering> {
   let held = await take()
 

@@ -121,7 +121,8 @@ describe('an answer 2xx', () => {
   test.for([
     ['', undefined],
     [' \n', undefined],
-    ['OK', 'not JSON'],
+    ['OK', undefined],
+    ['{"operation":', 'not JSON'],
     ['{"operation":{"response":{"resultCode":"SUCCESSFUL","steps":7}}}', 'operation.response.steps must be a list'],
     ['{"operation":{"response":{"id":"else","resultCode":"SUCCESSFUL"}}}', 'it is about another operation'],
   ] as const)('with %j says what keeps it from being more than an acknowledgement', async ([body, reason]) => {

@@ -11,7 +11,7 @@ const type: ExecutableType = {
   name: 'REBOOT_EQUIPMENT',
   profiles: null,
   applicability: { resourceTypes: ['entity.device'], models: [] },
-  judgeParameters: own => judgeParameters({ name: 'REBOOT_EQUIPMENT', parameters: schema }, own),
+  judgeParameters: (own, path) => judgeParameters({ name: 'REBOOT_EQUIPMENT', parameters: schema }, own, path),
 }
 const judging = createJobJudging({ findType: async () => type, compile: () => Promise.reject(new Error('no filter')) })
 const caller: Caller = { organization: 1, organizationName: 'drover', email: 'a@b.c', profile: 'admin' }
