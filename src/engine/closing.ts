@@ -1,20 +1,21 @@
 /**
  * What ends with the things that operations need: entities, operation types and organizations. Each is called in the transaction
- * that removes the thing. Refuses to remove it.
+ * that removes the thing, and of a type before it as well. Tasks are locked first, then jobs, then the launch gate. Refuses to remove the
+ * thing.
  */
-import { operationId } from '../domain/identity.ts'
-import { firstOpenOperations, lockOpenJobs, removeHoldings } from '../store/closing.ts'
-import type { Transaction } from '../store/database.ts'
+import { type OperationKey, operationId } from '../domain/identity.ts'
+import { firstOpenOperations, lockOpenJobs, removeHistory, removeHoldings } from '../store/closing.ts'
+import type { Database, Transaction } from '../store/database.ts'
 import type { EntityKey } from '../store/entities.ts'
+import { lockJobs } from '../store/jobs.ts'
 import { holdLaunchGate } from '../store/launch-gate.ts'
 import { lockTasks, tasksOfType } from '../store/tasks.ts'
 import { cancelChunk, closeOperationsOfEntities } from './operation-canceller.ts'
-import type { ClosedByType } from './operation-types.ts'
+import { type ClosedByType, LISTED_MAX } from './operation-types.ts'
 import { cancelTask } from './tasks.ts'
 
-/** Most operations that the answer to a deletion lists. */
-const LISTED_MAX = 1_000
 const CHUNK = 5_000
+const JOBS_PER_CHUNK = 100
 
 /** Ends what runs on entities as CANCELLED_INTERNAL. Serves: Operation `result` values. */
 export async function closeEntities(tx: Transaction, entities: readonly EntityKey[], now: Date): Promise<void> {
@@ -22,11 +23,45 @@ export async function closeEntities(tx: Transaction, entities: readonly EntityKe
   await closeOperationsOfEntities(tx, entities, now)
 }
 
-/** Ends the open operations of a type and cancels its tasks; answers both by their public ids. */
+/**
+ * Ends the open operations of a type a chunk at a time, each in a transaction of its own: nothing is launched anywhere meanwhile, so
+ * that a million of them must not be one. Answers the first of them by their public ids. What comes after it is left to `closeType`.
+ */
+export async function drainType(database: Database, organization: number, name: string, now: Date): Promise<string[]> {
+  const jobs = await database.transaction(tx => lockOpenJobs(tx, organization, name))
+  const listed: string[] = []
+  for (let from = 0; from < jobs.length; ) {
+    const chunk = await database.transaction(
+      tx => drainChunk(tx, jobs.slice(from, from + JOBS_PER_CHUNK), LISTED_MAX - listed.length, now),
+      { byKey: true },
+    )
+    listed.push(...chunk.operations.map(operationId))
+    from += chunk.emptied
+  }
+  return listed
+}
+
+/** Ends a chunk of operations of jobs; answers the first of them, and of how many jobs none is left. */
+async function drainChunk(tx: Transaction, jobs: readonly bigint[], listedMax: number, now: Date) {
+  await lockJobs(tx, jobs)
+  await holdLaunchGate(tx)
+  const operations: OperationKey[] = []
+  let left = CHUNK
+  for (const [emptied, job] of jobs.entries()) {
+    const room = Math.min(left, listedMax - operations.length)
+    if (room > 0) operations.push(...(await firstOpenOperations(tx, [job], room)))
+    const { ended } = await cancelChunk(tx, job, 'deleted', now, { limit: left })
+    left -= ended
+    if (left === 0) return { operations, emptied }
+  }
+  return { operations, emptied: jobs.length }
+}
+
+/** Ends what operations of a type are open and cancels its tasks; answers both by their public ids. */
 export async function closeType(tx: Transaction, organization: number, name: string, now: Date): Promise<ClosedByType> {
   const tasks = await lockTasks(tx, await tasksOfType(tx, organization, name))
-  for (const task of tasks) await cancelTask(tx, task)
   const jobs = await lockOpenJobs(tx, organization, name)
+  for (const task of tasks) await cancelTask(tx, task)
   const operations = await firstOpenOperations(tx, jobs, LISTED_MAX)
   await holdLaunchGate(tx)
   for (const job of jobs) await endAll(tx, job, now)
@@ -43,7 +78,8 @@ async function endAll(tx: Transaction, job: bigint, now: Date): Promise<void> {
 
 /** Ends everything that an organization runs and removes what it holds, but for its users and types. */
 export async function closeOrganization(tx: Transaction, organization: number): Promise<void> {
-  await holdLaunchGate(tx)
   await lockOpenJobs(tx, organization, null)
+  await removeHistory(tx, organization)
+  await holdLaunchGate(tx)
   await removeHoldings(tx, organization)
 }

@@ -22,6 +22,9 @@ import {
 import { lockTasks, tasksOfType } from '../store/tasks.ts'
 import { judgeSchema } from './parameter-judge.ts'
 
+/** Most operations that the answer to a deletion lists. */
+export const LISTED_MAX = 1_000
+
 /** What went with a type: public ids of operations that were ended and tasks that were cancelled. */
 export interface ClosedByType {
   readonly operations: readonly string[]
@@ -31,7 +34,9 @@ export interface ClosedByType {
 export interface OperationTypesParts {
   readonly database: Database
   readonly now: () => Date
-  /** ends the open operations of a type and cancels its tasks, in the transaction that removes it */
+  /** ends the open operations of a type, before it is removed; answers the first of them by their public ids */
+  readonly drainType: (database: Database, organization: number, name: string, now: Date) => Promise<string[]>
+  /** ends what operations of a type are left and cancels its tasks, in the transaction that removes it */
   readonly closeType: (tx: Transaction, organization: number, name: string, now: Date) => Promise<ClosedByType>
   readonly onCommit: () => void
 }
@@ -153,7 +158,13 @@ async function renameWork(tx: Transaction, organization: number, from: string, t
 const unknown = (name: string) => new DroverError('unknown', [{ name: 'operationName', value: name }])
 const duplicated = (name: string) => new DroverError('duplicated', [{ name: 'name', value: name }])
 
-export function createOperationTypes({ database, now, closeType, onCommit }: OperationTypesParts): OperationTypes {
+export function createOperationTypes({
+  database,
+  now,
+  drainType,
+  closeType,
+  onCommit,
+}: OperationTypesParts): OperationTypes {
   return {
     list: organization => listOperationTypes(database, organization),
 
@@ -191,6 +202,8 @@ export function createOperationTypes({ database, now, closeType, onCommit }: Ope
     },
 
     async remove({ organization }, name) {
+      if (!(await readOperationType(database, organization, name))) throw unknown(name)
+      const drained = await drainType(database, organization, name, now())
       const work = async (tx: Transaction) => {
         if (!(await lockOperationType(tx, organization, name))) throw unknown(name)
         const closing = await closeType(tx, organization, name, now())
@@ -199,7 +212,7 @@ export function createOperationTypes({ database, now, closeType, onCommit }: Ope
       }
       const closed = await database.transaction(work, { byKey: true })
       onCommit()
-      return closed
+      return { ...closed, operations: [...drained, ...closed.operations].slice(0, LISTED_MAX) }
     },
   }
 }

@@ -5,7 +5,7 @@ import { readRequestParameters } from '../contract/request-parameters.ts'
 import type { Access } from '../engine/access.ts'
 import { createAudit } from '../engine/audit.ts'
 import type { DatabaseClock } from '../engine/clock.ts'
-import { closeEntities, closeOrganization, closeType } from '../engine/closing.ts'
+import { closeEntities, closeOrganization, closeType, drainType } from '../engine/closing.ts'
 import { createCollection } from '../engine/collection.ts'
 import type { ConnectorFunctions } from '../engine/connector-functions.ts'
 import { createDatastreams } from '../engine/datastreams.ts'
@@ -123,7 +123,7 @@ export function northParts(parts: Shared, live: Live): NorthParts {
     clock,
     audit: createAudit({ database, now }),
     connectorFunctions,
-    operationTypes: createOperationTypes({ database, now, closeType, onCommit: engine.wake }),
+    operationTypes: createOperationTypes({ database, now, drainType, closeType, onCommit: engine.wake }),
     users: createUsers({ database, now, seal, passwords, access }),
     entities: createEntities({
       database,

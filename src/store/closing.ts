@@ -26,7 +26,23 @@ export function firstOpenOperations(db: Queryable, jobs: readonly bigint[], limi
   return jobs.length === 0 ? Promise.resolve([]) : db.run(someOperations, [[...jobs], limit])
 }
 
-const removals = [
+const removalsOf = (step: string, tables: readonly string[]) =>
+  tables.map((from, index) => statement<unknown, [number]>(`closing_${step}_${index}`, `delete from ${from}`))
+
+const historyRemovals = removalsOf('forget', [
+  'operation_ended where organization = $1',
+  'job_change where organization = $1',
+  'carried where organization = $1',
+  'former_entity where organization = $1',
+  'filed_message where organization = $1',
+])
+
+/** Removes what an organization has had, and what it was told: nothing is launched from it. */
+export async function removeHistory(db: Queryable, organization: number): Promise<void> {
+  for (const removal of historyRemovals) await db.run(removal, [organization])
+}
+
+const removals = removalsOf('remove', [
   'operation_live l using job j where j.organization = $1 and l.job = j.job',
   'operation_ready r using job j where j.organization = $1 and r.job = j.job',
   'operation_detail d using job j where j.organization = $1 and d.job = j.job',
@@ -42,9 +58,9 @@ const removals = [
   'filed_message where organization = $1',
   'task where organization = $1',
   'job where organization = $1',
-].map((from, index) => statement<unknown, [number]>(`closing_remove_${index}`, `delete from ${from}`))
+])
 
-/** Removes everything that an organization holds, but its users, its types and itself. */
+/** Removes everything that an organization holds, but its users, its types and itself; most of its history is better gone before. */
 export async function removeHoldings(db: Queryable, organization: number): Promise<void> {
   for (const removal of removals) await db.run(removal, [organization])
 }
