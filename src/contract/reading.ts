@@ -2,6 +2,7 @@
  * What comes of reading a message from outside: its value, or the field at fault and the reason in plain words.
  * It refuses to throw: a hostile message is an answer, not an accident.
  */
+import { daysInMonth } from '../domain/instants.ts'
 import { storableText } from '../domain/storable.ts'
 
 /** A message that was read, or why it was not: `field` is a path such as `operation.response.steps[0].name`, empty for the whole. */
@@ -95,7 +96,7 @@ export function readShortText(value: unknown, lengthMax: number): string | undef
 }
 
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
-const ISO_DATE_TIME = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?$/i
+const ISO_DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?$/i
 
 /**
  * An instant as devices write it, in epoch milliseconds: a number, a number in a string, or an ISO-8601 date, which is UTC where
@@ -111,7 +112,10 @@ function instantOfText(text: string): number | undefined {
   if (/^\d{1,20}(\.\d{1,20})?$/.test(text)) return Number(text)
   const match = text.length <= 40 ? ISO_DATE_TIME.exec(text) : null
   if (match === null) return undefined
-  return Date.parse(match[1] === undefined && text.length > 10 ? `${text}Z` : text)
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])]
+  // What no calendar has would be read as a day of the next month.
+  if (day < 1 || day > daysInMonth(year, month - 1)) return undefined
+  return Date.parse(match[4] === undefined && text.length > 10 ? `${text}Z` : text)
 }
 
 function isDeeperThan(text: string, depthMax: number): boolean {

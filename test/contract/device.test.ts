@@ -111,13 +111,15 @@ describe('a response of a device', () => {
     ['with a timestamp in a text', { timestamp: `${sentAt}` }, { at: sentAt }],
     ['with an ISO timestamp and offset', { timestamp: '2026-03-01T14:00:00+02:00' }, { at: sentAt }],
     ['with an ISO timestamp without offset, which is UTC', { timestamp: '2026-03-01T12:00:00' }, { at: sentAt }],
+    ['with the day that a leap year has more', { timestamp: '2028-02-29' }, { at: Date.UTC(2028, 1, 29) }],
     ['with a step that has no result yet', { steps: [{ name: 'A' }] }, { steps: [{ name: 'A' }] }],
   ])('is read %s', (_, members, expected) => {
     const reading = readDeviceResponse(response(members))
     expect(reading).toMatchObject({ ok: true, value: expected })
   })
 
-  test.each([['soon'], [-1], [Number.MAX_VALUE], [{}], ['2026-99-99T00:00:00Z'], [true]])(
+  const noInstants = ['2026-99-99T00:00:00Z', '2026-02-30T00:00:00Z', '2026-02-29 10:00', '2026-04-31', '2026-03-00']
+  test.each<unknown>(['soon', -1, Number.MAX_VALUE, {}, true, ...noInstants])(
     'whose timestamp is %j is read as one without',
     timestamp => {
       const reading = readDeviceResponse(response({ timestamp }))
