@@ -23,8 +23,10 @@ export interface ReportedStep {
   readonly response?: unknown
 }
 
-/** Most steps kept for one attempt; what a device reports beyond is dropped. */
+/** Most steps kept for one attempt: the first, and of the others the newest. */
 export const STEPS_MAX = 200
+/** How many of them are the first. */
+export const FIRST_STEPS_KEPT = 100
 
 /** A reported step as it is kept: an unknown result is ERROR with the word in the description. */
 export function keptStep(reported: ReportedStep, messageAt: number): Step {
@@ -42,11 +44,19 @@ export function keptStep(reported: ReportedStep, messageAt: number): Step {
   }
 }
 
-/** Steps grown by a report: a repeat of a name replaces it, the order is that of first appearance. */
+/**
+ * Steps grown by a report: a repeat of a name replaces it, the order is that of first appearance. Beyond `STEPS_MAX` those in the middle
+ * go: how an operation ends is told last.
+ */
 export function mergeSteps(kept: readonly Step[], reported: readonly ReportedStep[], messageAt: number): Step[] {
   const byName = new Map(kept.map(step => [step.name, step]))
+  const later = [...byName.keys()].slice(FIRST_STEPS_KEPT)
   for (const step of reported) {
-    if (byName.has(step.name) || byName.size < STEPS_MAX) byName.set(step.name, keptStep(step, messageAt))
+    if (!byName.has(step.name)) {
+      if (byName.size >= STEPS_MAX) byName.delete(later.shift()!)
+      if (byName.size >= FIRST_STEPS_KEPT) later.push(step.name)
+    }
+    byName.set(step.name, keptStep(step, messageAt))
   }
   return [...byName.values()]
 }

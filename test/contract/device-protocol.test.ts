@@ -18,7 +18,7 @@ import { readCollectDmm, readCollectIot } from '../../src/contract/device-collec
 import { MESSAGE_DEPTH_MAX, parseJson } from '../../src/contract/reading.ts'
 import { KEPT_CHARACTERS_MAX, KEPT_MESSAGE_CHARACTERS_MAX, KEPT_MESSAGES_MAX } from '../../src/domain/kept-message.ts'
 import { OPERATION_RESULTS } from '../../src/domain/operation.ts'
-import { STEP_RESULTS, STEPS_MAX } from '../../src/domain/step.ts'
+import { FIRST_STEPS_KEPT, STEP_RESULTS, STEPS_MAX } from '../../src/domain/step.ts'
 
 const page = await readFile(path.resolve(import.meta.dirname, '../../docs/reference/device-protocol.md'), 'utf8')
 const examples = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map(([, json]) => json!)
@@ -63,6 +63,7 @@ test('the page names every result that a device can give, and the bounds that ho
     `${DEVICE_NAME_LENGTH_MAX} characters`,
     `${thousands} steps`,
     `${STEPS_MAX} different`,
+    `first ${FIRST_STEPS_KEPT},`,
     `last ${KEPT_MESSAGES_MAX} about`,
     `${KEPT_MESSAGE_CHARACTERS_MAX.toLocaleString('en')} characters of each`,
     `${KEPT_CHARACTERS_MAX.toLocaleString('en')} of all`,

@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { keptStep, mergeSteps, type ReportedStep, STEP_RESULTS, STEPS_MAX } from '../../src/domain/step.ts'
+import {
+  FIRST_STEPS_KEPT,
+  keptStep,
+  mergeSteps,
+  type ReportedStep,
+  STEP_RESULTS,
+  STEPS_MAX,
+  type Step,
+} from '../../src/domain/step.ts'
 
 const at = Date.UTC(2026, 2, 2, 10)
 const reported: fc.Arbitrary<ReportedStep> = fc
@@ -66,21 +74,33 @@ test('names are never repeated, and their order is that of first appearance', ()
   )
 })
 
-test('what a device reports beyond the limit is dropped, repeats of what is kept are not', () => {
-  const many = Array.from({ length: STEPS_MAX + 50 }, (_, i) => ({ name: `S${i}`, result: 'SUCCESSFUL' }))
-  const kept = mergeSteps([], many, at)
-  expect(kept.length).toBe(STEPS_MAX)
-  expect(
-    mergeSteps(
-      kept,
-      [
-        { name: 'S0', result: 'ERROR' },
-        { name: 'NEW', result: 'ERROR' },
-      ],
-      at,
-    )[0],
-  ).toMatchObject({
-    name: 'S0',
-    result: 'ERROR',
-  })
+const numbered = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, i) => ({ name: `S${from + i}`, result: 'SUCCESSFUL' }))
+const namesOf = (steps: readonly { name: string }[]) => steps.map(({ name }) => name)
+
+test('of more steps than are kept the first and the newest stay', () => {
+  const expected = [...numbered(0, FIRST_STEPS_KEPT), ...numbered(1_000 - (STEPS_MAX - FIRST_STEPS_KEPT), 1_000)]
+  expect(namesOf(mergeSteps([], numbered(0, 1_000), at))).toEqual(namesOf(expected))
+  const inParts = numbered(0, 1_000).reduce<Step[]>((kept, step) => mergeSteps(kept, [step], at), [])
+  expect(namesOf(inParts)).toEqual(namesOf(expected))
+})
+
+test('the step of the final response is kept, however many came before it', () => {
+  const full = mergeSteps([], numbered(0, STEPS_MAX), at)
+  const grown = mergeSteps(
+    full,
+    [
+      { name: 'S0', result: 'ERROR' },
+      { name: 'END', result: 'ERROR' },
+    ],
+    at,
+  )
+  expect(grown.length).toBe(STEPS_MAX)
+  expect(grown[0]).toMatchObject({ name: 'S0', result: 'ERROR' })
+  expect(grown.at(-1)).toMatchObject({ name: 'END', result: 'ERROR' })
+})
+
+test('a step that went and is named again is a new one', () => {
+  const grown = mergeSteps(mergeSteps([], numbered(0, STEPS_MAX + 1), at), numbered(100, 101), at)
+  expect(namesOf(grown).slice(-2)).toEqual(['S200', 'S100'])
 })
