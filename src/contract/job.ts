@@ -105,7 +105,7 @@ export const JobScheduleSchema = Type.Object(
 export const OperationParametersSchema = Type.Object(
   {
     ackTimeout: Type.Optional(whole('Milliseconds to wait for the acknowledgement; 0 or absent: no limit')),
-    timeout: Type.Optional(whole('Milliseconds to wait for the end', { default: 60_000 })),
+    timeout: Type.Optional(whole('Milliseconds to wait for the end, more than 0', { default: 60_000 })),
     retries: Type.Optional(whole('Retries without acknowledgement or after a time-out', { default: 0 })),
     retriesDelay: Type.Optional(
       whole('Milliseconds between attempts; where the device is taken and it is 0, a second', { default: 0 }),
@@ -146,7 +146,10 @@ export const TargetSchema = Type.Object(
     ),
     filter: Type.Optional(FilterSchema),
   },
-  { ...exact, description: 'Exactly one of a list of entities, a tag and a filter' },
+  {
+    ...exact,
+    description: 'Exactly one of a list of entities, a tag and a filter; an empty list beside another is none',
+  },
 )
 
 const target = { append: { entities: ['meter-17', 'meter-18'] } }
@@ -219,7 +222,7 @@ export const JobChangeBody = Type.Object(
                     Type.Object({ entities: Type.Optional(EntityIds), tags: Type.Optional(Tags) }, exact),
                   ),
                 },
-                exact,
+                { ...exact, description: 'What is taken out goes first: what is in both is in the job afterwards' },
               ),
             ),
           },

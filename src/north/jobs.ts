@@ -45,7 +45,9 @@ export function jobRoutes(app: FastifyInstance, { database, jobs, rules }: JobRo
         querystring: TargetQuery,
         headers: Type.Object({
           'idempotency-key': Type.Optional(
-            Type.String({ description: 'The same key within 24 hours answers with the job that it made' }),
+            Type.String({
+              description: 'The same key within 24 hours answers 201 with the job that it made, as it is now',
+            }),
           ),
         }),
         body: JobBody,

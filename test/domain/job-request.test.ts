@@ -60,6 +60,11 @@ describe('a job request as it is read back', () => {
     ])
   })
 
+  test('may have an empty list beside a tag', () => {
+    const target = { append: { entities: [], tags: ['t'] } }
+    expect(parse({ target }).target).toEqual(target)
+  })
+
   test('tells an entity without parameters of its own from one whose own are empty', () => {
     const entitiesWithParameters = [{ id: 'd1' }, { id: 'd2', parameters: {} }, { id: 'd3', parameters: null }]
     expect(parse({ target: { append: { entitiesWithParameters } } }).target.append).toEqual({
@@ -128,6 +133,12 @@ describe('a job request is refused', () => {
       { target: { append: { entities: ['d1'] }, filter: {} } },
       '0x010001',
       'job.request.target',
+    ],
+    [
+      'with a timeout of 0',
+      { operationParameters: { ackTimeout: 50_000, timeout: 0 } },
+      '0x010001',
+      'job.request.operationParameters.timeout',
     ],
     ['with two tags', { target: { append: { tags: ['a', 'b'] } } }, '0x010001', 'job.request.target.append.tags'],
     [

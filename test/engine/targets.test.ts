@@ -119,6 +119,18 @@ test('a target larger than one list is built by PUTs on an inactive job, and sta
   expect(await summaryOfJob(bench, job)).toMatchObject({ status: 'FINISHED', total: 200 })
 })
 
+test('of one PUT what is taken out goes first, so that what is in both is in the job', async () => {
+  await bench.provision(['swap-1', 'swap-2'])
+  const { job } = await jobs.create(
+    caller,
+    jobRequest({ active: false, target: { append: { entities: ['swap-1', 'swap-2'] } } }),
+  )
+  const changed = await jobs.change(caller, job, {
+    target: { append: { entities: ['swap-1'] }, remove: { entities: ['swap-1', 'swap-2'] } },
+  })
+  expect(changed).toMatchObject({ counters: { scheduled: 1 }, refused: {} })
+})
+
 test('an inactive job may have no target yet, but cannot be activated without one', async () => {
   const { job } = await jobs.create(caller, jobRequest({ active: false, target: {} }))
   await expect(jobs.change(caller, job, { active: true })).rejects.toMatchObject({ entry: { code: '0x020002' } })

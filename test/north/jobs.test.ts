@@ -145,6 +145,9 @@ describe('POST of a job', () => {
     const first = await door.ask('POST', jobsPath, reboot({ active: false }), key)
     const again = await door.ask('POST', jobsPath, reboot({ active: false }), key)
     expect([again.status, again.body.id]).toEqual([201, first.body.id])
+    await door.ask('PUT', `${jobsPath}/${first.body.id}`, body({ userNotes: 'changed' }))
+    const later = await door.ask('POST', jobsPath, reboot({ active: false }), key)
+    expect(later).toMatchObject({ status: 201, body: { id: first.body.id, request: { userNotes: 'changed' } } })
     expect((await door.ask('POST', jobsPath, reboot({ active: false, notify: true }), key)).status).toBe(400)
   })
 
