@@ -22,6 +22,20 @@ export function chooseFlow({ flow, mqttConnected, addressed }: Reachability): Fl
   return addressed ? 'http' : 'pull'
 }
 
+/** How a device is provisioned to be reached. */
+export interface Provisioned {
+  readonly flow: string | null
+  readonly url: string | null
+  readonly address: string | null
+}
+
+/** Whether a device is reached over HTTP from now on, where it was not or elsewhere: then it is there, and nothing waits for it. */
+export function isReachedAnew(before: Provisioned, now: Provisioned): boolean {
+  const addressed = now.url !== null || now.address !== null
+  if (chooseFlow({ flow: now.flow, mqttConnected: false, addressed }) !== 'http') return false
+  return before.flow !== now.flow || before.url !== now.url || before.address !== now.address
+}
+
 /** The connector function a flow names, if it names one. */
 export function functionOf(flow: string | null): string | undefined {
   return flow?.startsWith('function:') ? flow.slice('function:'.length) : undefined

@@ -4,9 +4,10 @@
  * Serves: Authentication and device-side endpoints (provisioning).
  */
 import { IDENTIFIER_IDS, IDS, MODULES, type ResourceType } from '../domain/data-model.ts'
-import { carriedBy, type Entity, identify, makeEntity, mergeEntity } from '../domain/entity.ts'
+import { carriedBy, type Entity, identify, makeEntity, mergeEntity, traitsOf } from '../domain/entity.ts'
 import type { SaidValues } from '../domain/entity-form.ts'
 import { DroverError } from '../domain/errors.ts'
+import { isReachedAnew } from '../domain/flow.ts'
 import { partitionOf } from '../domain/identity.ts'
 import type { Parsed } from '../domain/problems.ts'
 import { refusalOf } from '../domain/refusal.ts'
@@ -61,6 +62,8 @@ export interface EntitiesParts {
   readonly closeEntities: (tx: Transaction, entities: readonly EntityKey[], now: Date) => Promise<unknown>
   /** told after the commit of entities deleted and of devices whose key has changed */
   readonly onGone?: (entities: readonly EntityKey[]) => void
+  /** told after the commit of devices that are reached over HTTP from now on, or elsewhere */
+  readonly onReachedAnew?: (devices: readonly EntityKey[]) => void
 }
 
 export interface Entities {
@@ -86,14 +89,15 @@ interface Round {
   readonly now: Date
 }
 
-/** Its answers by place, and the entities that are no more as they were. */
+/** Its answers by place, the entities that are no more, and the devices that are reached in another way. */
 interface RoundResult {
   readonly outcomes: Map<number, EntityOutcome>
   readonly gone: readonly EntityKey[]
+  readonly reachedAnew: readonly EntityKey[]
 }
 
 export function createEntities(parts: EntitiesParts): Entities {
-  const { database, clock, datastreams, closeEntities, onGone } = parts
+  const { database, clock, datastreams, closeEntities, onGone, onReachedAnew } = parts
 
   async function write(
     owner: EntityOwner,
@@ -119,6 +123,7 @@ export function createEntities(parts: EntitiesParts): Entities {
       const result = await database.transaction(work, { byKey: action === 'DELETE' })
       for (const [at, outcome] of result.outcomes) outcomes.set(at, outcome)
       if (result.gone.length > 0) onGone?.(result.gone)
+      if (result.reachedAnew.length > 0) onReachedAnew?.(result.reachedAnew)
     }
     return requests.map((_, at) => outcomes.get(at)!)
   }
@@ -162,7 +167,7 @@ export function createEntities(parts: EntitiesParts): Entities {
         written.map(row => ({ ...inserted.get(row.identifier)!, resourceType: row.resourceType, now: row })),
       )
     }
-    return { outcomes, gone: [] }
+    return { outcomes, gone: [], reachedAnew: [] }
   }
 
   async function change(tx: Transaction, { owner, action, drafts, now }: Round): Promise<RoundResult> {
@@ -220,7 +225,10 @@ export function createEntities(parts: EntitiesParts): Entities {
         now,
       })),
     )
-    return { outcomes, gone }
+    const reachedAnew = changes
+      .filter(({ before, now }) => now && isReachedAnew(traitsOf(before), traitsOf(now)))
+      .map(({ before }) => before)
+    return { outcomes, gone, reachedAnew }
   }
 
   async function newKey(organization: number, identifier: string, key: KeptKey | null): Promise<void> {

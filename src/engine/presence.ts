@@ -31,6 +31,8 @@ export interface Presence {
    * since is sent to at once what waits for it, and nothing again.
    */
   lookAgain(devices: readonly DeviceNumbers[], awayAt: Date): Promise<void>
+  /** The devices are reached in another way than before: what waits for them is tried that way, and nothing again. */
+  reachedAnew(devices: readonly DeviceNumbers[]): Promise<void>
   /** Records anew what is connected to this node, where others may have forgotten it. No connection broke: nothing is sent again. */
   recordAgain(): Promise<void>
   /** devices connected to this node */
@@ -126,6 +128,7 @@ export function createPresence(parts: {
     heard,
     seen,
     lookAgain: (devices, awayAt) => lookAgain({ devices, awayAt }),
+    reachedAnew: devices => wakeOperations(devices.map(device => ({ ...device, stayed: true }))),
     connectedHere: () => held.size,
     async recordAgain() {
       const signs = [...held.values()].map(device => sign('connected', device, device.connection, { stayed: true }))

@@ -88,6 +88,7 @@ export function southOf({
 export function northParts(parts: Shared, live: Live): NorthParts {
   const {
     config,
+    log,
     database,
     clock,
     now,
@@ -137,6 +138,11 @@ export function northParts(parts: Shared, live: Live): NorthParts {
         names.forget(entities)
         mqtt.disconnect(entities)
         engine.wake()
+      },
+      onReachedAnew(devices) {
+        engine.presence.reachedAnew(devices).catch((error: unknown) => {
+          log.warn({ err: error }, 'what waits for devices that are reached in another way was not sent')
+        })
       },
     }),
     jobs: createJobs({

@@ -15,8 +15,10 @@ const wake = statement<{ count: number }, [bigint, OperationStatus, OperationSta
        join entity d
          on d.partition = case when e.resource_type = 'entity.device' then e.partition else e.device_partition end
         and d.entity = case when e.resource_type = 'entity.device' then e.entity else e.device end
-       join presence p on p.partition = d.partition and p.entity = d.entity
-      where o.job = $1 and o.status = $2::operation_status and p.mqtt_connection is not null and d.flow is distinct from 'pull'
+       left join presence p on p.partition = d.partition and p.entity = d.entity
+      where o.job = $1 and o.status = $2::operation_status
+        and case when d.flow is null then p.mqtt_connection is not null or d.url is not null or d.address is not null
+                 else d.flow = 'http' or d.flow <> 'pull' and p.mqtt_connection is not null end
       order by o.partition, o.entity for no key update of o
    ), woken as (
      update operation o set status = $3::operation_status, sender = null from present
@@ -31,8 +33,8 @@ const wake = statement<{ count: number }, [bigint, OperationStatus, OperationSta
 )
 
 /**
- * Moves a job's operations in `from` whose devices are connected over MQTT, and do not fetch their requests by themselves, to `to`
- * and makes them ready at a place; answers how many.
+ * Moves a job's operations in `from` whose devices are connected over MQTT or reached over HTTP, and do not fetch their requests by
+ * themselves, to `to` and makes them ready at a place; answers how many.
  */
 export async function wakeOperationsOfJob(
   db: Queryable,

@@ -13,9 +13,11 @@ import { addOrganization, testEntities } from '../entity-rows.ts'
 const { database } = await testDatabase()
 const closed: EntityKey[] = []
 const gone: EntityKey[] = []
+const reachedAnew: EntityKey[] = []
 const entities = testEntities(database, {
   closeEntities: async (_tx, of) => void closed.push(...of),
   onGone: of => void gone.push(...of),
+  onReachedAnew: of => void reachedAnew.push(...of),
 })
 const acme = await addOrganization(database, 'acme')
 
@@ -289,4 +291,17 @@ describe('a device and what it carries', () => {
     await write('CREATE', device('z1', { [SUBSCRIPTION]: ['z2'] }), { 'provision.asset.identifier': 'z2' })
     expect((await columns('z2')).carrier).toBeNull()
   })
+})
+
+it('tells of devices that are reached over HTTP from now on, or elsewhere, and of no others', async () => {
+  const URL_ID = 'provision.device.operation.url'
+  const FLOW = 'provision.device.operation.flow'
+  reachedAnew.length = 0
+  await write('CREATE', device('w1', { [FLOW]: 'mqtt' }), device('w2'), device('w3', { [URL_ID]: 'http://a/' }))
+  expect(reachedAnew).toEqual([])
+  await write('PATCH', device('w1', { [FLOW]: 'pull' }), device('w3', { 'provision.device.name': 'three' }))
+  expect(reachedAnew).toEqual([])
+  await write('PATCH', device('w1', { [FLOW]: 'http' }), device('w2', { [ADDRESS]: ['10.4.0.2'] }))
+  await write('UPDATE', device('w3', { [URL_ID]: 'http://b/' }))
+  expect(reachedAnew).toMatchObject([{ identifier: 'w1' }, { identifier: 'w2' }, { identifier: 'w3' }])
 })
