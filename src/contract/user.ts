@@ -13,7 +13,11 @@ const described = {
   surname: Type.Optional(Text),
   description: Type.Optional(Text),
   workgroup: Type.Optional(Text),
-  domain: Type.Optional(Text),
+  domain: Type.Optional(
+    Type.Union([...Text.anyOf], {
+      description: 'The organization: that of the user, and where root makes a user the one in which to make it',
+    }),
+  ),
   countryCode: Type.Optional(Text),
   langCode: Type.Optional(Text),
   timezone: Type.Optional(Text),

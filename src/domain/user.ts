@@ -66,3 +66,20 @@ export function changedDocument<Document extends object>(document: Document, cha
   }
   return changed
 }
+
+/** Members of a user by which a client names an organization. */
+const PLACES = ['organization', 'domain'] as const
+
+/** Refuses a change that names another organization than the user's: it would move nobody, and read as if it had. */
+export function judgePlaceNamed(change: Change, { organizationName, document }: Omit<User, 'email' | 'profile'>): void {
+  const wrong = PLACES.filter(name => {
+    const named = change[name]
+    return typeof named === 'string' && named !== organizationName && named !== document[name]
+  })
+  if (wrong.length === 0) return
+  throw new DroverError(
+    'invalidField',
+    wrong.map(name => ({ name: `user.${name}`, value: change[name] })),
+    `Invalid field: user.${wrong[0]} must be ${organizationName}, the organization in which the user is.`,
+  )
+}

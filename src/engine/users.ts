@@ -7,6 +7,7 @@ import { DroverError } from '../domain/errors.ts'
 import {
   type Change,
   changedDocument,
+  judgePlaceNamed,
   judgeProfileGiven,
   manages,
   type User,
@@ -122,6 +123,7 @@ export function createUsers({ database, now, seal, passwords, access }: UsersPar
   async function changeIn(tx: Transaction, caller: Caller, email: string, change: UserChange, passwordHash?: string) {
     const user = visible(caller, email, await lockUser(tx, email))
     judgeChange(caller, user, change)
+    judgePlaceNamed(change.document, user)
     const profile = change.profile ?? user.profile
     if (profile !== 'root') await keepOneRoot(tx, user)
     // A new password by one's own hand is what the mark asked for.
@@ -144,6 +146,7 @@ export function createUsers({ database, now, seal, passwords, access }: UsersPar
       if (!may(caller.profile, 'manageUsers')) throw new DroverError('forbidden')
       judgeProfileGiven(caller, asked.profile)
       const place = await organizationOf(caller, document)
+      judgePlaceNamed(document, { ...place, document: {} })
       const apiKey = asked.apiKey ?? seal.newKey()
       const user = {
         ...place,

@@ -224,13 +224,50 @@ describe('organizations apart', () => {
     expect(errorOf(nowhere)).toMatchObject({ code: '0x010015', context: [{ name: 'user.domain' }] })
   })
 
-  test('everybody else makes users of its own organization, whatever the body says', async () => {
-    const { key } = await door.user('admin')
-    const body = newUser({ domain: 'elsewhere' })
-    const created = (await call(key, 'POST', '/provision/users', body)).json() as unknown as {
+  test('everybody else makes users of its own organization, and is refused where the body names another', async () => {
+    const { key } = await door.user('admin_domain')
+    for (const place of ['elsewhere', 'nowhere']) {
+      const body = newUser({ domain: place })
+      const refused = await call(key, 'POST', '/provision/users', body)
+      expect(refused.status).toBe(400)
+      expect(errorOf(refused)).toMatchObject({ code: '0x010001', context: [{ name: 'user.domain', value: place }] })
+      expect((await call(root.key, 'GET', `/provision/users/${body.user.email}`)).status).toBe(404)
+    }
+    const created = (await call(key, 'POST', '/provision/users', newUser({ domain: 'first' }))).json() as unknown as {
       user: { apiKey: string }
     }
-    expect((await call(created.user.apiKey, 'GET', '/provision/organizations/elsewhere')).status).toBe(404)
     expect((await call(created.user.apiKey, 'GET', '/provision/organizations/first')).status).toBe(200)
+  })
+
+  test('a user stays where it is: a change that names another organization is refused, whoever asks', async () => {
+    const body = newUser({ domain: 'first' })
+    await call(root.key, 'POST', '/provision/users', body)
+    const path = `/provision/users/${body.user.email}`
+    const { key } = await door.user('admin')
+    for (const caller of [root.key, key]) {
+      for (const member of ['domain', 'organization']) {
+        const refused = await call(caller, 'PUT', path, { user: { [member]: 'elsewhere', name: 'x' } })
+        expect(refused.status).toBe(400)
+        expect(errorOf(refused).context).toEqual([{ name: `user.${member}`, value: 'elsewhere' }])
+      }
+    }
+    const read = (await call(root.key, 'GET', path)).json()
+    expect(read).toMatchObject({ user: { domain: 'first' } })
+    expect(read).not.toHaveProperty('user.name')
+    expect((await call(root.key, 'PUT', path, { user: { domain: 'first', name: 'y' } })).status).toBe(200)
+    expect((await call(root.key, 'PUT', path, { user: { domain: null } })).json()).toMatchObject({
+      user: { domain: 'first', name: 'y' },
+    })
+  })
+
+  test('root who names two organizations is refused: a user is in one', async () => {
+    const refused = await call(
+      root.key,
+      'POST',
+      '/provision/users',
+      newUser({ organization: 'first', domain: 'elsewhere' }),
+    )
+    expect(refused.status).toBe(400)
+    expect(errorOf(refused).context).toEqual([{ name: 'user.domain', value: 'elsewhere' }])
   })
 })
