@@ -4,3 +4,6 @@ create table number_salt (
   node int not null,
   kept_at timestamptz not null
 );
+
+-- When the connection was made that counts for a device: what is recorded late does not replace one that was made later.
+alter table presence add column mqtt_since timestamptz;

@@ -13,8 +13,11 @@ import type { OperationMemory } from './operation-memory.ts'
 import { applyHappenings } from './operation-transitions.ts'
 
 export interface Presence {
-  /** The device has connected over MQTT; `connection` tells this connection from the next one. */
-  connected(device: DeviceNumbers, connection: string): Promise<void>
+  /**
+   * The device has connected over MQTT; `connection` tells this connection from the next one. Where that is told late, `since` says when
+   * it was made: it replaces none that was made later at another node.
+   */
+  connected(device: DeviceNumbers, connection: string, since?: Date): Promise<void>
   /** A connection has ended; one that was replaced meanwhile changes nothing. */
   disconnected(device: DeviceNumbers, connection: string): Promise<void>
   /**
@@ -61,7 +64,7 @@ export function createPresence(parts: {
 }): Presence {
   const { database, clock, memory, node, onCommit } = parts
 
-  const held = new Map<bigint, DeviceNumbers & { readonly connection: string }>()
+  const held = new Map<bigint, DeviceNumbers & { readonly connection: string; readonly since: Date }>()
 
   const record = gathered(async (signs: readonly Sign[]) => {
     const lastSigns = new Map<bigint, Sign>()
@@ -110,15 +113,17 @@ export function createPresence(parts: {
     kind: PresenceSign['sign'],
     { partition, entity }: DeviceNumbers,
     connection: string | null,
-    more: Partial<Pick<Sign, 'node' | 'overBroker' | 'stayed'>> = {},
+    more: Partial<Pick<Sign, 'node' | 'overBroker' | 'stayed' | 'since'>> = {},
   ) => record({ partition, entity, sign: kind, connection, node, at: clock.now(), ...more })
   const seen = onceInAWhile(clock, device => sign('seen', device, null))
   const heard = onceInAWhile(clock, device => sign('seen', device, null, { overBroker: true }))
 
   return {
-    connected(device, connection) {
-      held.set(device.entity, { ...device, connection })
-      return sign('connected', device, connection)
+    connected(device, connection, told) {
+      const before = held.get(device.entity)
+      const since = told ?? (before?.connection === connection ? before.since : clock.now())
+      held.set(device.entity, { ...device, connection, since })
+      return sign('connected', device, connection, { since })
     },
     disconnected(device, connection) {
       if (held.get(device.entity)?.connection === connection) held.delete(device.entity)
@@ -131,7 +136,9 @@ export function createPresence(parts: {
     reachedAnew: devices => wakeOperations(devices.map(device => ({ ...device, stayed: true }))),
     connectedHere: () => held.size,
     async recordAgain() {
-      const signs = [...held.values()].map(device => sign('connected', device, device.connection, { stayed: true }))
+      const signs = [...held.values()].map(device =>
+        sign('connected', device, device.connection, { since: device.since, stayed: true }),
+      )
       await Promise.all(signs)
     },
   }

@@ -80,6 +80,7 @@ export function southOf({
     functions: connectorFunctions,
     bodyBytesMax: config.bodyBytesMax,
     count: metrics.countRefusal,
+    now: clock.now,
     log,
   }
 }

@@ -64,7 +64,7 @@ export async function openMqttBroker(parts: SouthParts, settings: MqttBrokerSett
     recheckMs = 60_000,
   } = settings
   const take = mqttMessageTaker(parts)
-  const connections = mqttConnections(parts.presence, log)
+  const connections = mqttConnections(parts)
   const of = new WeakMap<object, MqttConnection>()
   const clients = new Map<MqttConnection, Client>()
   const sockets = new Set<Socket>()

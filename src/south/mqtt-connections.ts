@@ -3,7 +3,6 @@
  * hears of it in order. It knows no packet and no socket.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Logger } from 'pino'
 import type { SouthDevice, SouthParts } from './parts.ts'
 
 /** A connection of an authenticated device. */
@@ -47,20 +46,22 @@ const FIRST_PAUSE_MS = 200
 const LONGEST_PAUSE_MS = 5000
 
 /** Makes the book of one broker. Presence that cannot be recorded is tried again with growing pauses. */
-export function mqttConnections(presence: SouthParts['presence'], log: Logger): MqttConnections {
+export function mqttConnections({ presence, now, log }: Pick<SouthParts, 'presence' | 'now' | 'log'>): MqttConnections {
   const bySession = new Map<string, MqttConnection>()
   const admitted = new Map<bigint, Set<MqttConnection>>()
   const reachable = new Map<bigint, Set<MqttConnection>>()
   const telling = new Map<bigint, Promise<void>>()
   const stopping = new AbortController()
 
+  const isReachable = (connection: MqttConnection) => reachable.get(connection.device.entity)?.has(connection) ?? false
   const lastReachable = (entity: bigint) => [...(reachable.get(entity) ?? [])].at(-1)
 
   /** A device's comings and goings are told one after the other, each until it is recorded. */
   function tell(connection: MqttConnection, sign: 'connected' | 'disconnected'): void {
     const { entity } = connection.device
+    const at = now()
     const told = (telling.get(entity) ?? Promise.resolve())
-      .then(() => record(connection, sign))
+      .then(() => record(connection, sign, at))
       .catch((error: unknown) => {
         log.warn({ err: error, device: connection.device.deviceId, sign }, 'presence was not recorded')
       })
@@ -70,10 +71,12 @@ export function mqttConnections(presence: SouthParts['presence'], log: Logger): 
     telling.set(entity, told)
   }
 
-  async function record(connection: MqttConnection, sign: 'connected' | 'disconnected'): Promise<void> {
+  /** What comes to be recorded late may have been overtaken: by its own end, or by the next connection, at another node. */
+  async function record(connection: MqttConnection, sign: 'connected' | 'disconnected', at: Date): Promise<void> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       try {
-        return await presence[sign](connection.device, connection.name)
+        if (sign === 'disconnected') return await presence.disconnected(connection.device, connection.name)
+        return isReachable(connection) ? await presence.connected(connection.device, connection.name, at) : undefined
       } catch (error) {
         if (stopping.signal.aborted) throw error
         log.warn({ err: error, device: connection.device.deviceId, sign }, 'presence is recorded again')
@@ -111,7 +114,7 @@ export function mqttConnections(presence: SouthParts['presence'], log: Logger): 
       remove(admitted, connection.device.entity, connection)
       lose(connection)
     },
-    isReachable: connection => reachable.get(connection.device.entity)?.has(connection) ?? false,
+    isReachable,
     lastReachable,
     closeAll(entity) {
       for (const connection of [...(admitted.get(entity) ?? [])]) connection.close()

@@ -45,7 +45,8 @@ export interface SouthParts {
     take(device: SouthDevice, waitMs: number, signal: AbortSignal): Promise<OperationRequest | undefined>
   }
   readonly presence: {
-    connected(device: SouthDevice, connection: string): Promise<void>
+    /** `since`: when the connection was made, where that is told late */
+    connected(device: SouthDevice, connection: string, since?: Date): Promise<void>
     disconnected(device: SouthDevice, connection: string): Promise<void>
     /** through a broker that tells nobody who is connected */
     called(device: SouthDevice): Promise<void>
@@ -64,5 +65,6 @@ export interface SouthParts {
     respond(device: SouthDevice, message: OwnMessage): Promise<unknown>
   }
   readonly count: (refusal: SouthRefusal) => void
+  readonly now: () => Date
   readonly log: Logger
 }

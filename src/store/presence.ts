@@ -15,28 +15,37 @@ export interface PresenceSign extends DeviceNumbers {
   /** whether it came through a broker that tells nobody who is connected */
   readonly overBroker?: boolean
   readonly at: Date
+  /** when the connection was made, where that was earlier: it replaces none that was made later */
+  readonly since?: Date | undefined
 }
+
+// The clocks of nodes differ a little: only what was certainly made earlier is held back.
+const replaces = `excluded.mqtt_connection is not null
+                       and (p.mqtt_connection is null or p.mqtt_connection = excluded.mqtt_connection or p.mqtt_since is null
+                            or excluded.mqtt_since >= p.mqtt_since - interval '1 second')`
 
 const record = statement<
   unknown,
-  [number[], bigint[], string[], (string | null)[], (number | null)[], Date[], boolean[]]
+  [number[], bigint[], string[], (string | null)[], (number | null)[], Date[], boolean[], Date[]]
 >(
   'presence_record',
-  `insert into presence as p (partition, entity, mqtt_node, mqtt_connection, connected_at, disconnected_at, seen_at, mqtt_heard_at)
+  `insert into presence as p
+     (partition, entity, mqtt_node, mqtt_connection, connected_at, disconnected_at, seen_at, mqtt_heard_at, mqtt_since)
    select i.partition, i.entity, case i.sign when 'connected' then i.node end, case i.sign when 'connected' then i.connection end,
           case i.sign when 'connected' then i.at end, case i.sign when 'disconnected' then i.at end, i.at,
-          case when i.over_broker then i.at end
-     from unnest($1::smallint[], $2::bigint[], $3::text[], $4::text[], $5::int[], $6::timestamptz[], $7::boolean[])
-       as i(partition, entity, sign, connection, node, at, over_broker)
+          case when i.over_broker then i.at end, case i.sign when 'connected' then i.since end
+     from unnest($1::smallint[], $2::bigint[], $3::text[], $4::text[], $5::int[], $6::timestamptz[], $7::boolean[], $8::timestamptz[])
+       as i(partition, entity, sign, connection, node, at, over_broker, since)
     order by i.partition, i.entity
    on conflict (partition, entity) do update set
-     mqtt_node = case when excluded.mqtt_connection is not null then excluded.mqtt_node
+     mqtt_node = case when ${replaces} then excluded.mqtt_node
                       when excluded.disconnected_at is not null and p.mqtt_connection = any($4::text[]) then null
                       else p.mqtt_node end,
-     mqtt_connection = case when excluded.mqtt_connection is not null then excluded.mqtt_connection
+     mqtt_connection = case when ${replaces} then excluded.mqtt_connection
                             when excluded.disconnected_at is not null and p.mqtt_connection = any($4::text[]) then null
                             else p.mqtt_connection end,
-     connected_at = coalesce(excluded.connected_at, p.connected_at),
+     mqtt_since = case when ${replaces} then excluded.mqtt_since else p.mqtt_since end,
+     connected_at = case when ${replaces} then excluded.connected_at else p.connected_at end,
      disconnected_at = coalesce(excluded.disconnected_at, p.disconnected_at),
      seen_at = greatest(p.seen_at, excluded.seen_at),
      mqtt_heard_at = greatest(p.mqtt_heard_at, excluded.mqtt_heard_at)`,
@@ -53,6 +62,7 @@ export async function recordPresence(db: Queryable, signs: readonly PresenceSign
     signs.map(sign => sign.node),
     signs.map(sign => sign.at),
     signs.map(sign => sign.overBroker === true),
+    signs.map(sign => sign.since ?? sign.at),
   ])
 }
 

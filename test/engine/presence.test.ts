@@ -350,6 +350,29 @@ test('connections of a dead node are forgotten, those of a node that was silent 
   await expect.poll(() => isConnected(bench, numbers), { timeout: 45_000 }).toBe(true)
 })
 
+test('a connect that is recorded late does not take a device from the node to which it has gone meanwhile, nor does its end', async () => {
+  const { numbers } = await jobOnNew()
+  const madeAt = bench.clock.now()
+  await bench.advance(10 * SECOND)
+  await engine.presence.connected(numbers, 'at-b')
+  await engine.presence.connected(numbers, 'at-a', madeAt)
+  await engine.presence.disconnected(numbers, 'at-a')
+  expect(await isConnected(bench, numbers)).toBe(true)
+  await engine.presence.disconnected(numbers, 'at-b')
+  expect(await isConnected(bench, numbers)).toBe(false)
+})
+
+test('a connection that lasts is taken up again as the one it was: a device that has gone meanwhile stays where it is', async () => {
+  const other = await createWorkbench(database, { node: 2, clock: bench.clock })
+  const { numbers } = await jobOnNew()
+  await engine.presence.connected(numbers, 'at-a')
+  await bench.advance(10 * SECOND)
+  await other.engine.presence.connected(numbers, 'at-b')
+  await engine.presence.recordAgain()
+  await engine.presence.disconnected(numbers, 'at-a')
+  expect(await isConnected(bench, numbers)).toBe(true)
+})
+
 test('what is recorded again after a silence was connected all the time: nothing is sent twice, and what waited is sent', async () => {
   bench.device = silent
   const { job, device, numbers } = await jobOnNew()

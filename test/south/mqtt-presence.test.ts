@@ -125,9 +125,52 @@ describe('presence', () => {
     }
     const client = await connect(port, 'pump-1')
     await subscribe(client, 'pump-1')
+    await house.presence.until(1)
     client.end(true)
     await house.presence.until(2)
     expect(house.presence.all.map(([sign]) => sign)).toEqual(['connected', 'disconnected'])
+  })
+
+  test('that is recorded late is dated when it began', async () => {
+    const times = ['2026-03-02T10:00:00Z', '2026-03-02T10:05:00Z'].map(text => new Date(text))
+    Object.assign(house.parts, { now: () => times[0] })
+    const { port } = await open()
+    let failures = 1
+    house.onPresence = async () => {
+      times.shift()
+      if (failures-- > 0) throw new Error('the database is gone')
+    }
+    const dates: (Date | undefined)[] = []
+    const { connected } = house.parts.presence
+    house.parts.presence.connected = (pump, connection, since) => {
+      dates.push(since)
+      return connected(pump, connection, since)
+    }
+    const client = await connect(port, 'pump-1')
+    await subscribe(client, 'pump-1')
+    await house.presence.until(1)
+    expect(dates).toEqual(Array(2).fill(new Date('2026-03-02T10:00:00Z')))
+  })
+
+  test('that ended before it could be recorded is not recorded any more: the device may be at another node by then', async () => {
+    const { port } = await open()
+    const tried = Promise.withResolvers<void>()
+    const gone = Promise.withResolvers<void>()
+    house.onPresence = async () => {
+      house.onPresence = async () => {}
+      tried.resolve()
+      await gone.promise
+      throw new Error('the database is gone')
+    }
+    const client = await connect(port, 'pump-1')
+    await subscribe(client, 'pump-1')
+    await tried.promise
+    const next = await connect(port, 'pump-1', { clientId: client.options.clientId! })
+    await closed(client)
+    gone.resolve()
+    await house.presence.until(1)
+    expect(house.presence.all.map(([sign]) => sign)).toEqual(['disconnected'])
+    next.end(true)
   })
 
   test('ends with the broker, and that is recorded before the stop is over', async () => {

@@ -121,6 +121,7 @@ export function standIns(): StandIns {
       bodyBytesMax: 307_200,
       functions: { respond: (asking, message) => made.onOwnMessage(asking, message) },
       count: refusal => refusals.add(refusal),
+      now: () => new Date(),
       log: silentLog,
     },
   }
