@@ -106,7 +106,7 @@ async function devicesShown(
   const hashes = new Map(rest.map(({ hash }) => [hash.toString('base64'), hash]))
   const users = new Map(
     (await usersByKey(database, [...hashes.values()]))
-      .filter(({ profile }) => may(profile, 'manageDevices'))
+      .filter(({ profile, mustChangePassword }) => may(profile, 'manageDevices') && !mustChangePassword)
       .map(user => [user.hash.toString('base64'), user]),
   )
   const asked = rest.flatMap(each => {

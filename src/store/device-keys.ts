@@ -41,13 +41,15 @@ export interface KeyUser {
   readonly hash: Buffer
   readonly email: string
   readonly profile: Profile
+  readonly mustChangePassword: boolean
   readonly organization: number
   readonly organizationName: string
 }
 
 const users = statement<KeyUser, [Buffer[]]>(
   'device_keys_users',
-  `select u.api_key_hash as hash, u.email, u.profile, u.organization, o.name as "organizationName"
+  `select u.api_key_hash as hash, u.email, u.profile, u.organization, o.name as "organizationName",
+          u.document @> '{"forcePasswordChange": true}' as "mustChangePassword"
      from users u join organization o on o.organization = u.organization where u.api_key_hash = any($1::bytea[])`,
 )
 

@@ -55,6 +55,14 @@ it("lets a device in by the key of a user who manages its organization's devices
   expect(await access.authenticate('d1', 'user-key')).toMatchObject({ entity: d1.entity, by: 'user' })
 })
 
+it('lets nobody in by the key of a user who must change the password first', async () => {
+  await user('f@acme', 'advanced', 'key-of-old-password')
+  await database.query(sql`update users set document = '{"forcePasswordChange": true}' where email = 'f@acme'`)
+  expect(await access.authenticate('d1', 'key-of-old-password')).toBeUndefined()
+  await database.query(sql`update users set document = '{}' where email = 'f@acme'`)
+  expect(await access.authenticate('d1', 'key-of-old-password')).toMatchObject({ by: 'user' })
+})
+
 it('lets nobody else in', async () => {
   await addEntity(database, entities, acme, { [identifier]: 'd2' })
   await addEntity(database, entities, other, { [identifier]: 'only-other' })
