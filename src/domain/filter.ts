@@ -260,7 +260,14 @@ function readPattern(value: unknown, path: string): string {
   if (pattern.length > FILTER_PATTERN_MAX) {
     throw refused(path, `is a regular expression longer than ${FILTER_PATTERN_MAX} characters`)
   }
+  // Every other pattern is one pass over the text; this one may take longer than anybody waits.
+  if (refersBack(pattern)) throw refused(path, 'is a regular expression with a back-reference, of which there are none')
   return pattern
+}
+
+/** Whether a pattern refers back to what a part of it has matched; an escaped backslash before a digit does not. */
+function refersBack(pattern: string): boolean {
+  return [...pattern.matchAll(/\\(.)/gs)].some(([, escaped = '']) => /[1-9]/.test(escaped))
 }
 
 function readObject(json: unknown, path: string): Readonly<Record<string, unknown>> {

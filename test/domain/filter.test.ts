@@ -84,6 +84,23 @@ describe('reading a filter', () => {
     })
   })
 
+  test.each(['(a)\\1', '^(.+)(.+)\\2\\1$', '\\\\\\1', '[\\]\\1', '(?b)\\(a\\)\\1', 'x\\12'])(
+    'a pattern that refers back is refused, since looking for it may take for ever: %s',
+    pattern => {
+      expect(refusal({ not: { like: { name: pattern } } })).toMatchObject({
+        entry: { code: '0x050010', kind: 'invalid' },
+        context: [{ name: 'filter.not.like.name', value: expect.stringContaining('back-reference') }],
+      })
+    },
+  )
+
+  test.each(['\\\\1', 'a1', '\\d{1,9}', '\\x41', '\\012', '1\\.2', '(a)(b)\\'])(
+    'a digit that refers to nothing is taken: %s',
+    pattern => {
+      expect(read({ like: { name: pattern } })).toMatchObject({ pattern })
+    },
+  )
+
   test('like is case-sensitive unless told', () => {
     expect(read({ like: { name: '^a' } })).toMatchObject({ pattern: '^a', caseSensitive: true })
     expect(parseFilter({ like: { name: 'a' } }, types, { caseSensitive: false })).toMatchObject({
