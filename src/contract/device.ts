@@ -3,9 +3,9 @@
  * steps or ends it. It reads liberally, writes strictly, keeps members it does not know, and decides nothing about a lifecycle.
  */
 import { type Static, Type } from 'typebox'
+import { shortened } from '../domain/storable.ts'
 import { DeviceParameter, encodeParameters, type ParameterForm, readParameters } from './device-parameters.ts'
 import {
-  cutText,
   isObject,
   type JsonObject,
   parseDeviceJson,
@@ -229,12 +229,14 @@ function readSteps(list: unknown): Reading<DeviceStep[]> {
 /** A word of a device, known or not. */
 function readWord(value: unknown): string | undefined {
   const word = readText(value)?.trim()
-  return word ? cutText(word, DEVICE_NAME_LENGTH_MAX) : undefined
+  return word ? shortened(word, DEVICE_NAME_LENGTH_MAX) : undefined
 }
 
 function readStepResponse(value: unknown): unknown {
   const text = readText(value)
-  return text === undefined || text.length <= STEP_RESPONSE_LENGTH_MAX ? value : cutText(text, STEP_RESPONSE_LENGTH_MAX)
+  return text === undefined || text.length <= STEP_RESPONSE_LENGTH_MAX
+    ? value
+    : shortened(text, STEP_RESPONSE_LENGTH_MAX)
 }
 
 type Opened = { ok: true; message: JsonObject; inner: JsonObject } | { ok: false; field: string; reason: string }

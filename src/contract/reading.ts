@@ -3,7 +3,7 @@
  * It refuses to throw: a hostile message is an answer, not an accident.
  */
 import { daysInMonth } from '../domain/instants.ts'
-import { storableText } from '../domain/storable.ts'
+import { shortened, storableText } from '../domain/storable.ts'
 
 /** A message that was read, or why it was not: `field` is a path such as `operation.response.steps[0].name`, empty for the whole. */
 export type Reading<T> = { ok: true; value: T } | { ok: false; field: string; reason: string }
@@ -79,20 +79,10 @@ export function readText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? undefined)
 }
 
-/**
- * At most so many characters of a text, the last of them `…` where something was cut off. A pair of surrogates is kept or left out
- * whole: a half could not be stored.
- */
-export function cutText(text: string, lengthMax: number): string {
-  if (text.length <= lengthMax) return text
-  const lastIsHalf = (text.charCodeAt(lengthMax - 2) & 0xfc00) === 0xd800
-  return `${text.slice(0, lengthMax - (lastIsHalf ? 2 : 1))}…`
-}
-
 /** A free text as `readText` reads it, at most so many characters of it. */
 export function readShortText(value: unknown, lengthMax: number): string | undefined {
   const text = readText(value)
-  return text === undefined ? undefined : cutText(text, lengthMax)
+  return text === undefined ? undefined : shortened(text, lengthMax)
 }
 
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)

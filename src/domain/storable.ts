@@ -16,3 +16,8 @@ export function cutText(text: string, charactersMax: number): string {
   const isFirstHalf = last >= 0xd800 && last <= 0xdbff
   return storableText(text.slice(0, isFirstHalf ? charactersMax - 1 : charactersMax))
 }
+
+/** The same, with `…` as the last character where something was cut off. */
+export function shortened(text: string, charactersMax: number): string {
+  return text.length <= charactersMax ? storableText(text) : `${cutText(text, charactersMax - 1)}…`
+}

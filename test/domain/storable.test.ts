@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cutText, storableText } from '../../src/domain/storable.ts'
+import { cutText, shortened, storableText } from '../../src/domain/storable.ts'
 
 test('a NUL and a lone half of a pair are shown as replacement characters', () => {
   expect(storableText('a\u0000b\ud83dc😀')).toBe('a\uFFFDb\uFFFDc😀')
@@ -27,4 +27,10 @@ test('whatever is cut can be kept, and is no longer than asked', () => {
       },
     ),
   )
+})
+
+test('what was shortened says so in its last character, and is no longer than asked', () => {
+  expect(shortened('ab😀', 4)).toBe('ab😀')
+  expect(shortened('ab😀c', 4)).toBe('ab…')
+  expect(shortened('abcdef', 4)).toBe('abc…')
 })
