@@ -52,6 +52,9 @@ const STATUS_TONES: Readonly<Record<string, Tone>> = {
 /** The tone of a status, state or result; what is not named is a failure's. */
 export const toneOf = (word: string): Tone => STATUS_TONES[word] ?? 'bad'
 
+/** The tone of an operation: FINISHED tells of the course alone, whether it went well is its result. */
+export const toneOfOperation = (status: string, result: string): Tone => toneOf(status === 'FINISHED' ? result : status)
+
 /** A word of the interface for reading: `FINISHED_WITH_ERRORS` is Finished with errors. */
 export function readable(word: string): string {
   const text = word.replaceAll('_', ' ').toLowerCase()

@@ -56,6 +56,23 @@ const PARTS: readonly (readonly [label: string, count: number, filter: object | 
   ['Refused: duplicated', 17, null],
 ]
 
+describe('the colour of an operation', () => {
+  test.each([
+    ['FINISHED', 'SUCCESSFUL', 'good'],
+    ['FINISHED', 'PARTIAL_SUCCESS', 'good'],
+    ['FINISHED', 'ERROR_PROCESSING', 'bad'],
+    ['FINISHED', 'ERROR_TIMEOUT', 'timeout'],
+    ['CANCELLED', 'CANCELLED_INTERNAL', 'cancelled'],
+    ['FINISHED_OUT_OF_TIME', 'SUCCESSFUL', 'late'],
+    ['IN_PROGRESS', 'OPERATION_PENDING', 'running'],
+  ])('that is %s with %s is that of %s', async (status, result, tone) => {
+    vi.stubGlobal('localStorage', { getItem: () => null })
+    vi.stubGlobal('addEventListener', () => {})
+    const { toneOfOperation } = await import('../../src/console/words.ts')
+    expect(toneOfOperation(status, result)).toBe(tone)
+  })
+})
+
 describe('the bar of all entities of a job', () => {
   let sharesOf: typeof import('../../src/console/words.ts').sharesOf
   let searchOf: typeof import('../../src/console/views/job/operation-filter.ts').searchOf

@@ -8,7 +8,7 @@ import { TakeAway } from '../../parts/csv.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { searchRows } from '../../parts/search-rows.ts'
 import { Empty } from '../../parts/states.tsx'
-import { Status } from '../../parts/status.tsx'
+import { OperationStatus, Status } from '../../parts/status.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
 import { asking } from '../../request.ts'
 import { readable } from '../../words.ts'
@@ -28,7 +28,7 @@ const OPERATIONS: readonly Column<OperationView>[] = [
     key: 'status',
     title: 'Status',
     width: '180px',
-    cell: each => <Status word={each.status} />,
+    cell: each => <OperationStatus of={each} />,
     under: dated,
   },
   {

@@ -9,7 +9,7 @@ import { TakeAway } from '../../parts/csv.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
-import { Status } from '../../parts/status.tsx'
+import { OperationStatus, Status } from '../../parts/status.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
 import { isFinal, readable, sharesOf } from '../../words.ts'
 import { beside, type Chosen, type FailureChosen, readOperations, searchOf, wholeOf } from './operation-filter.ts'
@@ -31,7 +31,7 @@ const columns = (jobId: string, query: string): readonly Column<OperationView>[]
     key: 'status',
     title: 'Status',
     width: '190px',
-    cell: each => <Status word={each.status} />,
+    cell: each => <OperationStatus of={each} />,
     under: each => each.result !== 'OPERATION_PENDING' && readable(each.result),
   },
   {

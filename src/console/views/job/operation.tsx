@@ -10,7 +10,7 @@ import { CurlButton } from '../../parts/curl.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Failed, Loading } from '../../parts/states.tsx'
-import { Status } from '../../parts/status.tsx'
+import { OperationStatus, Status } from '../../parts/status.tsx'
 import { asking } from '../../request.ts'
 
 interface Props {
@@ -34,7 +34,7 @@ export function OperationPanel({ jobId, operationId, back, isLive }: Props) {
       facts={
         operation && (
           <span className="row">
-            <Status word={operation.status} />
+            <OperationStatus of={operation} />
             <AsOf of={found} live={isLive} />
           </span>
         )
