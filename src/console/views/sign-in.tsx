@@ -5,7 +5,7 @@ import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useState } from 'react'
 import markUrl from '../mark.svg'
 import { Failed } from '../parts/states.tsx'
-import { ask, asking } from '../request.ts'
+import { ask, asking, Refused } from '../request.ts'
 import { signIn } from '../session.ts'
 
 export function SignIn() {
@@ -47,11 +47,17 @@ export function SignIn() {
           value={password}
           onChange={event => setPassword(event.currentTarget.value)}
         />
-        {login.isError && <Failed error={login.error} />}
+        {login.isError && <NotSignedIn error={login.error} />}
         <Button type="submit" loading={login.isPending} fullWidth>
           Sign in
         </Button>
       </form>
     </main>
   )
+}
+
+/** The service does not tell which of the two was wrong, and neither does this. */
+function NotSignedIn({ error }: { readonly error: unknown }) {
+  const isUnknown = error instanceof Refused && error.status === 401
+  return <Failed error={isUnknown ? new Error('Wrong e-mail or password.') : error} />
 }
