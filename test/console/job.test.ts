@@ -54,6 +54,10 @@ describe.skipIf(!hasBrowser)('a job in the console', () => {
     ] as const) {
       await page.getByRole('button', { name: new RegExp(`^${part}`) }).click()
       await expect.poll(() => table.locator('tbody a').allTextContents()).toEqual([device])
+      const tones = table.locator('tbody .status')
+      if (part === 'Failed') {
+        expect(await tones.evaluateAll(all => all.every(each => each.classList.contains('tone-bad')))).toBe(true)
+      }
     }
     await waits(page).waitFor({ state: 'detached' })
   })
@@ -109,6 +113,30 @@ describe.skipIf(!hasBrowser)('a job in the console', () => {
     await page.goto(`${at.house.url}/console/jobs/${spread.id}`)
     await waits(page).getByText('The launches are spread over time, and each waits for its turn.').waitFor()
     for (const each of [id, spread.id]) await at.house.call('DELETE', `/north/v80/operation/jobs/${each}`)
+  })
+
+  test('what a user cancelled is no failure: a job with nothing else does not fail, and beside failures it is told apart', async () => {
+    const jobOn = async (...entities: string[]) => {
+      const request = {
+        name: 'REFRESH_INFO',
+        target: { append: { entities } },
+        operationParameters: { timeout: HOUR_MS },
+      }
+      return (await createJob(at.house.client, request)).id
+    }
+    const [failing, calledOff] = [await jobOn('bad', 'away'), await jobOn('late')]
+    await answer('bad', await taken('bad'), { resultCode: 'ERROR_PROCESSING', steps: [] })
+    const summary = async (id: string) => (await readJob(at.house.client, id)).report.summary
+    await expect.poll(() => summary(failing)).toMatchObject({ finished: { error: 1 } })
+    for (const id of [failing, calledOff]) {
+      await at.house.call('DELETE', `/north/v80/operation/jobs/${id}`)
+      await expect.poll(() => summary(id)).toMatchObject({ status: 'CANCELLED' })
+    }
+    const page = await at.visit('/')
+    const fails = page.getByRole('region', { name: 'What fails' })
+    const lineOf = (id: string) => fails.getByRole('listitem').filter({ has: page.locator(`a[href$="${id}"]`) })
+    await lineOf(failing).getByText('1 failed · 1 cancelled of 2').waitFor()
+    expect(await lineOf(calledOff).count()).toBe(0)
   })
 
   test('an operation shows its attempts with their steps, and the messages of each as they came', async () => {

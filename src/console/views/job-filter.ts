@@ -6,17 +6,20 @@ export const STATUS = 'jobs.report.summary.status'
 export const RUNNING = ['IN_PROGRESS', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE'] as const
 export const OPEN = [...RUNNING, 'SCHEDULED', 'PAUSED', 'IDLE'] as const
 
+/** The counters of what failed. What a user cancelled is as somebody wanted it. */
+const FAILURES = [
+  'finished.error',
+  ...['byEngine', 'byTimeout', 'byExternalTimeout', 'byExternal', 'byAlreadyInProgress'].map(
+    cause => `finished.cancelled.${cause}`,
+  ),
+  'finishedOutOfTime.error',
+]
+
 /** Jobs by the word that stands for them in the address of a list; any other word is a status. */
 export const SHOWN: Readonly<Record<string, Record<string, unknown>>> = {
   open: { in: { [STATUS]: OPEN } },
   running: { in: { [STATUS]: RUNNING } },
-  failing: {
-    or: [
-      { gt: { 'jobs.report.summary.finished.error': 0 } },
-      { gt: { 'jobs.report.summary.finished.cancelled.total': 0 } },
-      { gt: { 'jobs.report.summary.finishedOutOfTime.error': 0 } },
-    ],
-  },
+  failing: { or: FAILURES.map(counter => ({ gt: { [`jobs.report.summary.${counter}`]: 0 } })) },
 }
 
 /** The filter of a search, from what is chosen and the words that are looked for. */

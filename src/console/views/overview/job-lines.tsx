@@ -64,11 +64,14 @@ function HowFar({ job: { report } }: { readonly job: JobView }) {
 }
 
 function HowMuchFailed({ job: { report } }: { readonly job: JobView }) {
+  const { byUser } = report.summary.finished.cancelled
   return (
     <span className="row nowrap">
       <span>
-        <span className="figure strong bad">{count(unsuccessful(report.summary))}</span>{' '}
-        <span className="quiet">of {count(report.summary.total)}</span>
+        <span className="figure strong bad">{count(unsuccessful(report.summary) - byUser)}</span>{' '}
+        <span className="quiet">
+          failed{byUser > 0 && ` · ${count(byUser)} cancelled`} of {count(report.summary.total)}
+        </span>
       </span>
       <Status word={report.summary.status} />
     </span>
