@@ -198,7 +198,7 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
     const found = page.getByRole('region', { name: 'Found now' })
     await page.getByRole('textbox', { name: 'Devices' }).fill([...pumps(120), 'nobody-1', 'nobody-2'].join(', '))
     await page.getByText('122 identifiers', { exact: true }).waitFor()
-    await found.getByText('2 identifiers of the list are not provisioned.').waitFor()
+    await found.getByText('2 identifiers of the list are not provisioned. nobody-1, nobody-2').waitFor()
     await expect.poll(() => found.locator('.tile-value').textContent()).toBe('120')
 
     const text = pumps(150)

@@ -13,6 +13,7 @@ import { asking } from '../../request.ts'
 import { identifierOf } from '../devices/flattened.ts'
 import { countingFilter, type Draft, isLong, LISTED_MAX, readList } from './draft.ts'
 import { FilterBuilder } from './filter-builder.tsx'
+import { Missing } from './missing.tsx'
 import type { StepProps } from './what.tsx'
 
 export default function Whom({ draft, change, isTask }: StepProps & { readonly isTask: boolean }) {
@@ -135,11 +136,7 @@ function Sample({ draft }: { readonly draft: Draft }) {
             <span className="tile-value">{count(total)}</span>
             <span className="tile-label">{total === 1 ? 'entity' : 'entities'}</span>
           </div>
-          {missing > 0 && (
-            <p className="warn">
-              {counted(missing, 'identifier')} of the list {missing === 1 ? 'is' : 'are'} not provisioned.
-            </p>
-          )}
+          {missing > 0 && <Missing list={draft.list} number={missing} />}
           <ul className="sample mono">
             {rows.map(row => (
               <li key={identifierOf(row)} className="cut">
