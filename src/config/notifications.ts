@@ -18,7 +18,7 @@ export const notificationVariables = {
     'DROVER_CALLBACK_ALLOW_LOOPBACK',
     'false',
     trueOrFalse,
-    'Whether callbacks may go to loopback addresses.',
+    'Whether callbacks, and the URLs that connector functions name, may go to loopback addresses.',
   ),
   callbackAllowLinkLocal: row(
     'DROVER_CALLBACK_ALLOW_LINK_LOCAL',

@@ -17,7 +17,10 @@ import type { HttpHosts, OwnedRequest } from './http-hosts.ts'
 import { handedReport, type MqttLink } from './mqtt.ts'
 
 export interface FunctionConnectorParts {
+  /** the way to devices */
   readonly hosts: HttpHosts
+  /** the way to what functions name themselves, under rules of its own: whoever writes one must not reach what only this host may */
+  readonly namedHosts: HttpHosts
   readonly link: MqttLink
   /** runs a call in the interpreter, or not at all where it cannot begin in time; never rejects */
   readonly run: (organization: number, call: FunctionCall, beginMs?: number) => Promise<FunctionOutcome>
@@ -34,7 +37,16 @@ type Tell = (report: SendReport) => void
 
 /** Makes the connector. Serves: What the service does (5). */
 export function functionConnector(parts: FunctionConnectorParts): Connector {
-  const { hosts, link, run, sourceOf, urlTemplate = DEVICE_URL_TEMPLATE, underWayMax = 500, prepareMs = 2_000 } = parts
+  const {
+    hosts,
+    namedHosts,
+    link,
+    run,
+    sourceOf,
+    urlTemplate = DEVICE_URL_TEMPLATE,
+    underWayMax = 500,
+    prepareMs = 2_000,
+  } = parts
   const underWay = new Set<Promise<void>>()
   const places = sharedPlaces(underWayMax)
   let stopping = false
@@ -82,7 +94,8 @@ export function functionConnector(parts: FunctionConnectorParts): Connector {
       owner,
       launch: request,
     }
-    hosts.send(outgoing, word => {
+    const way = http.url === undefined ? hosts : namedHosts
+    way.send(outgoing, word => {
       if (word.seen !== 'accepted') tell(word)
       else track(answered(request, source, word).then(message => tell({ seen: 'answered', message })))
     })
@@ -137,11 +150,13 @@ export function functionConnector(parts: FunctionConnectorParts): Connector {
         track(prepared.finally(() => places.leave(owner)))
       }
     },
+    held: namedHosts.held,
+    release: namedHosts.release,
     async stop(graceMs) {
       stopping = true
       const { promise, resolve } = Promise.withResolvers<void>()
       const over = setTimeout(resolve, graceMs)
-      await Promise.race([Promise.all(underWay), promise])
+      await Promise.race([Promise.all([...underWay, namedHosts.stop(graceMs)]), promise])
       clearTimeout(over)
       stopped = true
     },

@@ -78,12 +78,15 @@ export async function build(
   atStop(() => deliveries.close())
 
   const names = createDeviceNames({ database, clock })
-  const hosts = httpHosts({
-    addresses: addressRules({ allowLoopback: true, refused: config.deviceHostsRefused ?? [] }),
-    nameService: createNameService({ servers: config.nameServers ?? [] }),
-    bodyBytesMax: config.bodyBytesMax,
-    certificates,
-  })
+  const refused = config.deviceHostsRefused ?? []
+  const hostsUnder = (allowLoopback: boolean) =>
+    httpHosts({
+      addresses: addressRules({ allowLoopback, refused }),
+      nameService: createNameService({ servers: config.nameServers ?? [] }),
+      bodyBytesMax: config.bodyBytesMax,
+      certificates,
+    })
+  const hosts = hostsUnder(true)
   const mqtt = createMqtt({ config, log, node, names, countRefused: metrics.countBrokerRefusal })
   if (config.mqttUrl === null && config.roles.includes('south')) await forgetCalls(database)
   atStop(() => mqtt.close())
@@ -92,6 +95,7 @@ export async function build(
   const connectorFunctions = createConnectorFunctions({ database, clock, run: pool.run })
   const functions = functionConnector({
     hosts,
+    namedHosts: hostsUnder(config.callbackAllowLoopback),
     link: mqtt.link,
     run: pool.run,
     sourceOf: connectorFunctions.sourceOf,

@@ -14,11 +14,17 @@ afterAll(() => pool.stop())
 function connector(
   source: string | undefined,
   hand: (payload: string) => Handed = () => 'sent',
-  { run = pool.run, prepareMs = 60_000 }: Partial<Pick<FunctionConnectorParts, 'run' | 'prepareMs'>> = {},
+  {
+    run = pool.run,
+    prepareMs = 60_000,
+    namedLoopback = true,
+  }: Partial<Pick<FunctionConnectorParts, 'run' | 'prepareMs'>> & { namedLoopback?: boolean } = {},
 ) {
   const hosts = httpHosts({ addresses: addressRules({ allowLoopback: true }) })
+  const namedHosts = httpHosts({ addresses: addressRules({ allowLoopback: namedLoopback }) })
   const made = functionConnector({
     hosts,
+    namedHosts,
     link: { capacity: () => 10, hand: async (_device, payload) => hand(payload.toString()) },
     run,
     prepareMs,
@@ -152,6 +158,30 @@ describe('a function that gives an HTTP request', () => {
     await reportsOf(`const request = () => ({ http: { url: ${JSON.stringify(url)}, body: 'x' } })`, 2)
     expect(received[0]?.headers).not.toHaveProperty('x-apikey')
   })
+
+  test.for(['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]'])(
+    'is not sent to this host itself where only devices may be there: %s',
+    async host => {
+      const received: Received[] = []
+      const url = await httpDevice((seen, response) => {
+        received.push(seen)
+        response.end()
+      })
+      const { port } = new URL(url)
+      const asked = request({ functionName: 'meter', url })
+      const reports = bookReports()
+      const naming = `const request = () => ({ http: { url: 'http://${host}:${port}/', body: '' } })`
+      reports.send(connector(naming, undefined, { namedLoopback: false }), [asked])
+      expect(await reports.until(1, asked)).toMatchObject([
+        { seen: 'unreachable', description: expect.stringContaining('a loopback address') },
+      ])
+      expect(received).toEqual([])
+      const plain = `const request = () => ({ http: { body: '' } })`
+      const again = bookReports()
+      again.send(connector(plain, undefined, { namedLoopback: false }), [asked])
+      expect(await again.until(1, asked)).toMatchObject([{ seen: 'sent' }])
+    },
+  )
 
   test('is held to the addresses that may be called', async () => {
     const { reports } = await reportsOf(

@@ -37,6 +37,23 @@ test.for([
 })
 
 test.for([
+  ['http://127.0.0.1:1/', /a loopback address/],
+  ['http://inside.test:1/', /inside\.test is 127\.0\.0\.1, a loopback address/],
+  ['http://metadata.test/', /a link-local address/],
+  ['http://office.test:1/', /refused by configuration/],
+] as const)(
+  '%s is not called where a connector function names it, though devices may be on loopback',
+  async ([url, why], { task: { id } }) => {
+    const functions = '/north/v80/connectorFunctions/provision/organizations/drover'
+    const source = `const request = () => ({ http: { url: '${url}', body: '' } })`
+    expect((await house.call('POST', functions, { name: `to-${id}`, source })).status).toBe(201)
+    const device = `by-${id}`
+    await house.provision(device, { 'provision.device.operation.flow': `function:to-${id}` })
+    expect((await house.until(await house.start(device), isFinal)).description).toMatch(why)
+  },
+)
+
+test.for([
   'http://127.0.0.1:1/',
   'http://localhost:1/',
   'http://[::1]/',
