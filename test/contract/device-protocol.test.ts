@@ -4,8 +4,10 @@ import { expect, test } from 'vitest'
 import {
   DEVICE_NAME_LENGTH_MAX,
   DEVICE_STEPS_MAX,
+  DEVICE_TEXT_LENGTH_MAX,
   readDeviceRequest,
   readDeviceResponse,
+  STEP_RESPONSE_LENGTH_MAX,
 } from '../../src/contract/device.ts'
 import {
   DEVICE_TOPIC_KINDS,
@@ -16,6 +18,7 @@ import {
 } from '../../src/contract/device-addresses.ts'
 import { readCollectDmm, readCollectIot } from '../../src/contract/device-collect.ts'
 import { MESSAGE_DEPTH_MAX, parseJson } from '../../src/contract/reading.ts'
+import { IDS_MAX } from '../../src/domain/entity-limits.ts'
 import { KEPT_CHARACTERS_MAX, KEPT_MESSAGE_CHARACTERS_MAX, KEPT_MESSAGES_MAX } from '../../src/domain/kept-message.ts'
 import { OPERATION_RESULTS } from '../../src/domain/operation.ts'
 import { FIRST_STEPS_KEPT, STEP_RESULTS, STEPS_MAX } from '../../src/domain/step.ts'
@@ -57,16 +60,18 @@ test('the page names every topic and every path of the device interface', () => 
 test('the page names every result that a device can give, and the bounds that hold', () => {
   const words = [...OPERATION_RESULTS, ...STEP_RESULTS].filter(word => !page.includes(`\`${word}\``))
   expect(words).toEqual([])
-  const thousands = DEVICE_STEPS_MAX.toLocaleString('en')
+  const figure = (bound: number) => bound.toLocaleString('en')
   for (const bound of [
-    `${MESSAGE_DEPTH_MAX} levels`,
-    `${DEVICE_NAME_LENGTH_MAX} characters`,
-    `${thousands} steps`,
-    `${STEPS_MAX} different`,
-    `first ${FIRST_STEPS_KEPT},`,
+    `| nesting of a message | ${MESSAGE_DEPTH_MAX} levels |`,
+    `| an operation id, a step's name | ${DEVICE_NAME_LENGTH_MAX} characters |`,
+    `| steps in a message | ${figure(DEVICE_STEPS_MAX)} |`,
+    `| different steps of an attempt | ${STEPS_MAX} | the first ${FIRST_STEPS_KEPT} and the newest`,
+    `\`title\` and \`description\` | ${figure(DEVICE_TEXT_LENGTH_MAX)} characters |`,
+    `| a step's \`response\` | ${figure(STEP_RESPONSE_LENGTH_MAX)} characters`,
+    `${figure(IDS_MAX)} ids are kept`,
     `last ${KEPT_MESSAGES_MAX} about`,
-    `${KEPT_MESSAGE_CHARACTERS_MAX.toLocaleString('en')} characters of each`,
-    `${KEPT_CHARACTERS_MAX.toLocaleString('en')} of all`,
+    `${figure(KEPT_MESSAGE_CHARACTERS_MAX)} characters of each`,
+    `${figure(KEPT_CHARACTERS_MAX)} of all`,
   ])
     expect(page.replaceAll('\n', ' ')).toContain(bound)
 })
