@@ -1,6 +1,7 @@
 /** The process: reads its configuration, starts the service, and stops it in order when told to. */
 import { enableCompileCache } from 'node:module'
 import path from 'node:path'
+import type { Logger } from 'pino'
 import type { Service } from './service/service.ts'
 
 // What was compiled once is read from beside the packages, where only those who install may write: half of the time before the start.
@@ -17,10 +18,11 @@ try {
   const service = await startService({
     config,
     log,
-    tell: credentials => {
+    tell: (credentials, consoleUrl) => {
+      const signIn = consoleUrl === null ? '' : `Sign in with them at ${consoleUrl}\n\n`
       // Not by the log, which others may keep: these are shown once.
       process.stdout.write(
-        `\nFirst start. Keep these credentials, they are not shown again:\n${JSON.stringify(credentials, null, 2)}\n\n`,
+        `\nFirst start. Keep these credentials, they are not shown again:\n${JSON.stringify(credentials, null, 2)}\n\n${signIn}`,
       )
     },
     onFailure: error => {
@@ -28,8 +30,9 @@ try {
       process.exit(1)
     },
   })
+  // Before it says so: whoever waits for that word may stop it at once.
+  stopOnSignals(service, log)
   log.info({ url: service.url, mqttPort: service.mqttPort, roles: config.roles }, 'ready')
-  stopOnSignals(service)
 } catch (error) {
   const [{ operatorFailure }, { EXIT }] = await Promise.all([
     import('./operator-failure.ts'),
@@ -42,13 +45,17 @@ try {
 }
 
 /** The first signal stops in order, the second at once. */
-function stopOnSignals(service: Service): void {
+function stopOnSignals(service: Service, log: Logger): void {
   let signals = 0
-  const onSignal = () => {
+  const onSignal = (signal: NodeJS.Signals) => {
     signals += 1
     if (signals > 1) process.exit(130)
+    log.info({ signal }, 'stopping')
     service.stop().then(
-      () => process.exit(0),
+      () => {
+        log.info('stopped')
+        process.exit(0)
+      },
       () => process.exit(1),
     )
   }

@@ -4,6 +4,7 @@
  */
 import { CommandFailed, type ExitName, exitOf } from './cli/frame/exit-codes.ts'
 import { ConfigError } from './config/config.ts'
+import { CannotListen } from './service/listening.ts'
 import { BrokenBackup } from './store/backup-format.ts'
 import { Unfit } from './store/unfit.ts'
 
@@ -11,27 +12,16 @@ const OBSTACLES = { file: 'usage', database: 'refused', noDatabase: 'notFound' }
 
 /** Classes and codes of PostgreSQL and of the network that say: not now, not there, not you. */
 const UNREACHABLE = /^(08\w{3}|57P0\d|53300|ECONN\w+|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/
-/** Why nobody can listen at an address. */
-const LISTENING: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'is taken by somebody else',
-  EADDRNOTAVAIL: 'is no address of this machine',
-  EACCES: 'may not be listened at by this user',
-}
 const NOT_PERMITTED = /^(28\w{3}|42501)$/
 const NO_DATABASE = '3D000'
 
 /** The kind of a failure, and what is told of it. */
 export function operatorFailure(error: unknown): { readonly kind: ExitName; readonly told: unknown } {
-  if (error instanceof ConfigError) return { kind: 'usage', told: error }
+  if (error instanceof ConfigError || error instanceof CannotListen) return { kind: 'usage', told: error }
   if (error instanceof BrokenBackup) return { kind: 'refused', told: error }
   if (error instanceof Unfit) return { kind: OBSTACLES[error.obstacle], told: error }
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const words = error instanceof Error ? error.message || code : String(error)
-  if (LISTENING[code] !== undefined && error instanceof Error && 'syscall' in error && error.syscall === 'listen') {
-    const { address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
-    const told = `${address}:${port} ${LISTENING[code]}: free it, or choose another by DROVER_HOST, DROVER_PORT, DROVER_MQTT_PORT or DROVER_METRICS_PORT`
-    return { kind: 'usage', told: new CommandFailed('usage', told) }
-  }
   if (UNREACHABLE.test(code)) {
     return { kind: 'unreachable', told: new CommandFailed('unreachable', `The database cannot be reached: ${words}`) }
   }

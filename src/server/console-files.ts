@@ -1,5 +1,5 @@
 /**
- * Serves the built console at `/console`: its files from memory, and its page for every address below, since each view has one of
+ * Serves the built console at `/console`, where `/` leads: its files from memory, and its page for every address below, since each view has one of
  * its own. It knows nothing of what the console does; without a build it says how to make one.
  */
 import { readdir, readFile } from 'node:fs/promises'
@@ -51,6 +51,8 @@ export async function serveConsole(server: FastifyInstance, folder: string): Pro
       return await reply.status(404).type('text/plain; charset=utf-8').send('No such file.\n')
     return await answer(request, reply, files, files.has(asked) ? asked : 'index.html')
   }
+  // Whoever opens the address that the start prints wants this.
+  server.get('/', { schema: { hide: true } }, (_, reply) => reply.redirect('/console', 302))
   for (const url of ['/console', '/console/', '/console/*']) server.get(url, { schema: { hide: true } }, page)
 }
 

@@ -18,7 +18,7 @@ import { createConnectorFunctions } from '../engine/connector-functions.ts'
 import { createDeviceAccess } from '../engine/device-access.ts'
 import { createDeviceNames } from '../engine/device-names.ts'
 import { createEngine } from '../engine/engine.ts'
-import { firstStart } from '../engine/first-start.ts'
+import { firstStart, tellFirstCredentials } from '../engine/first-start.ts'
 import { readyMonths } from '../engine/housekeeper.ts'
 import { createNumbering } from '../engine/numbering.ts'
 import { createPasswords } from '../engine/passwords.ts'
@@ -37,6 +37,7 @@ import { createMetrics, type Metrics, openMetricsPort, serveMetrics } from '../t
 import type { Tracing, TracingOptions } from '../telemetry/tracing.ts'
 import { openDeliveries } from './deliveries.ts'
 import { northParts, type Shared, southOf } from './doors.ts'
+import { listening } from './listening.ts'
 import { openLive } from './live.ts'
 import { createMqtt } from './mqtt.ts'
 import type { AtStop, Service, ServiceOptions } from './service.ts'
@@ -67,7 +68,7 @@ export async function build(
   const secret = await serviceSecret(database, config.secret)
   const seal = createSeal(secret)
   const passwords = createPasswords()
-  await firstStart({ database, now, seal, passwords }, config, tell)
+  await firstStart({ database, now, seal, passwords }, config)
 
   await readyMonths(database, now())
   const metrics = createMetrics()
@@ -180,13 +181,17 @@ export async function build(
     await server.register(south, { prefix: '/south/v80', parts: southParts, settings })
   }
 
-  const mqttPort = await mqtt.open(southParts)
+  const mqttPort = await listening('DROVER_MQTT_PORT', mqtt.open(southParts))
   atStop(() => mqtt.stopTaking(STOP_GRACE_MS))
   await engine.start(config.roles.includes('engine'))
   if (config.roles.includes('engine')) deliveries.start()
   atStop(() => server.close())
   const metricsUrl = await openMetrics(server, metrics, config, atStop)
-  return { database, mqttPort, metricsUrl, url: await listen(server, config) }
+  const listened = await listening('DROVER_PORT', listen(server, config))
+  // Only now: what was told of a start that failed would not be told again.
+  const consoleUrl = config.roles.includes('north') ? `${listened}/console` : null
+  await tellFirstCredentials({ database, seal }, credentials => tell(credentials, consoleUrl))
+  return { database, mqttPort, metricsUrl, url: listened }
 }
 
 /** The tokens of users. Fails where their key cannot be read. */
@@ -216,7 +221,7 @@ async function openMetrics(
     serveMetrics(server, metrics)
     return null
   }
-  const opened = await openMetricsPort(metrics, { host, port: metricsPort })
+  const opened = await listening('DROVER_METRICS_PORT', openMetricsPort(metrics, { host, port: metricsPort }))
   atStop(() => opened.close())
   return opened.url
 }

@@ -13,8 +13,8 @@ import { startEmbeddedPostgres } from '../store/embedded-postgres.ts'
 export interface ServiceOptions {
   readonly config: Config
   readonly log: Logger
-  /** told the credentials made at the first start, once */
-  readonly tell: (credentials: FirstCredentials) => void
+  /** told the credentials made at the first start, once, when it listens; and the address of the console, null without one */
+  readonly tell: (credentials: FirstCredentials, consoleUrl: string | null) => void
   /** told when the embedded database died and cannot be started again */
   readonly onFailure: (error: unknown) => void
 }

@@ -149,6 +149,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs ?? 3_000,
   }
   const max = options.max ?? 10
+  let closed: Promise<void> | null = null
   const pool = new pg.Pool({
     ...connectionConfig,
     max,
@@ -157,12 +158,14 @@ export function openDatabase(options: DatabaseOptions): Database {
     // A server that answers nothing at all cannot time out its statements: the client gives up a little later.
     query_timeout: statementTimeoutMs + 5_000,
   })
-  const logLost = (error: unknown) => options.log.warn({ err: error }, 'a database connection was lost')
+  const logLost = (error: unknown) => {
+    // A connection that is being ended is still open for a moment, in which the server may end it first.
+    if (closed === null) options.log.warn({ err: error }, 'a database connection was lost')
+  }
   pool.on('error', logLost)
   // The pool's own handler is off while a client is in use; without this one a cut connection would end the process.
   pool.on('connect', client => client.on('error', logLost))
   const listener = createListener(connectionConfig, options.log)
-  let closed: Promise<void> | null = null
 
   async function withClient<T>(
     work: (client: pg.PoolClient) => Promise<T>,

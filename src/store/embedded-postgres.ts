@@ -108,7 +108,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     for (;;) {
       await running.ended
       if (stopping.signal.aborted) return
-      log.error({ pid: running.pid }, 'the embedded database died and is started again')
+      log.error({ databasePid: running.pid }, 'the embedded database died and is started again')
       const next = await relaunch()
       if (!next) return
       running = next

@@ -99,12 +99,12 @@ export async function adoptPostmaster(cluster: Cluster, log: Logger): Promise<Po
   const found: Postmaster = { pid, port, ended: whenGone(pid) }
   for (const until = performance.now() + adoptWithinMs; performance.now() < until && isAlive(pid); ) {
     if (port > 0 && (await answers(cluster, port))) {
-      log.warn({ pid, port }, 'a database that an earlier process left running is adopted')
+      log.warn({ databasePid: pid, port }, 'a database that an earlier process left running is adopted')
       return found
     }
     await sleep(glanceMs)
   }
-  log.warn({ pid, port }, 'a database that an earlier process left running does not answer and is stopped')
+  log.warn({ databasePid: pid, port }, 'a database that an earlier process left running does not answer and is stopped')
   await stopPostmaster(found)
   return null
 }

@@ -1,7 +1,12 @@
 /** The first start: an organization, its administrator, and credentials that are told once and never lost. */
 import { expect, test } from 'vitest'
 import { CATALOG } from '../../src/domain/catalog.ts'
-import { type FirstCredentials, type FirstStartSettings, firstStart } from '../../src/engine/first-start.ts'
+import {
+  type FirstCredentials,
+  type FirstStartSettings,
+  firstStart,
+  tellFirstCredentials,
+} from '../../src/engine/first-start.ts'
 import { createPasswords } from '../../src/engine/passwords.ts'
 import { createSeal } from '../../src/engine/secret.ts'
 import { listOperationTypes } from '../../src/store/operation-types.ts'
@@ -16,13 +21,18 @@ const unset: FirstStartSettings = { organization: 'drover', adminEmail: null, ad
 async function opened() {
   const made = await createTestDatabase()
   const parts = { database: made.database, now, seal, passwords }
-  return { ...made, parts, [Symbol.asyncDispose]: made.close }
+  /** One start, which comes as far as telling. */
+  const start = async (settings: FirstStartSettings, tell: (credentials: FirstCredentials) => void) => {
+    await firstStart(parts, settings)
+    await tellFirstCredentials(parts, tell)
+  }
+  return { ...made, parts, start, [Symbol.asyncDispose]: made.close }
 }
 
 test('makes the organization with the catalog, and a root user whose credentials are told', async () => {
   await using made = await opened()
   const told: FirstCredentials[] = []
-  await firstStart(made.parts, unset, each => told.push(each))
+  await made.start(unset, each => told.push(each))
   expect(told).toEqual([
     { organization: 'drover', email: 'admin@drover.local', password: expect.any(String), apiKey: expect.any(String) },
   ])
@@ -44,7 +54,7 @@ test('takes what the operator chose, and does not repeat its secrets', async () 
     adminPassword: 'chosen password',
     adminApiKey: 'chosen-api-key-1234',
   }
-  await firstStart(made.parts, settings, each => told.push(each))
+  await made.start(settings, each => told.push(each))
   expect(told).toEqual([{ organization: 'ours', email: 'me@ours.example' }])
   const user = (await readUser(made.database, 'me@ours.example'))!
   expect(await passwords.matches(user.passwordHash, 'chosen password')).toBe(true)
@@ -54,8 +64,8 @@ test('takes what the operator chose, and does not repeat its secrets', async () 
 test('happens once, also when twenty processes start together', async () => {
   await using made = await opened()
   const told: FirstCredentials[] = []
-  await Promise.all(Array.from({ length: 20 }, () => firstStart(made.parts, unset, each => told.push(each))))
-  await firstStart(made.parts, { ...unset, organization: 'another' }, each => told.push(each))
+  await Promise.all(Array.from({ length: 20 }, () => made.start(unset, each => told.push(each))))
+  await made.start({ ...unset, organization: 'another' }, each => told.push(each))
   expect(told).toHaveLength(1)
   const { rows } = await made.database.executeSql(
     'select (select count(*)::int from users) as users, (select count(*)::int from organization) as organizations',
@@ -65,12 +75,21 @@ test('happens once, also when twenty processes start together', async () => {
 
 test('that was cut short before the credentials were told tells the same ones at the next start', async () => {
   await using made = await opened()
-  const interrupted = firstStart(made.parts, unset, () => {
+  const interrupted = made.start(unset, () => {
     throw new Error('killed')
   })
   await expect(interrupted).rejects.toThrow('killed')
   const told: FirstCredentials[] = []
-  await firstStart(made.parts, unset, each => told.push(each))
+  await made.start(unset, each => told.push(each))
+  const user = (await readUser(made.database, 'admin@drover.local'))!
+  expect(await passwords.matches(user.passwordHash, told[0]!.password!)).toBe(true)
+})
+
+test('of a start that never came to tell them, the next one tells the credentials', async () => {
+  await using made = await opened()
+  await firstStart(made.parts, unset)
+  const told: FirstCredentials[] = []
+  await made.start(unset, each => told.push(each))
   const user = (await readUser(made.database, 'admin@drover.local'))!
   expect(await passwords.matches(user.passwordHash, told[0]!.password!)).toBe(true)
 })

@@ -89,7 +89,6 @@ export async function openDoor({ apiKeys = true, nouns, closeOrganization }: Doo
       adminPassword: root.password,
       adminApiKey: root.key,
     },
-    () => {},
   )
   const rootCaller = (await access.byKey(root.key))!
   const parts = { database, seal, passwords, access, organizations, users, clock, closed, root, rootCaller }

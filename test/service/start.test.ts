@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { connect } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type Client, createClient } from './client.ts'
@@ -51,6 +51,7 @@ describe('a service on an empty folder', async () => {
   test('prints the credentials of its administrator once, and they open the door', async () => {
     const [, printed, ...more] = service.stdout().split('they are not shown again:')
     expect(more).toEqual([])
+    expect(printed).toContain(`Sign in with them at ${client.url}/console\n`)
     credentials = JSON.parse(/\{[^}]*\}/.exec(printed!)![0])
     expect(credentials).toEqual({
       organization: 'drover',
@@ -69,6 +70,11 @@ describe('a service on an empty folder', async () => {
       expect(line).not.toContain(apiKey)
       expect(line).not.toContain(password)
     }
+  })
+
+  test('leads whoever opens its address to the console', async () => {
+    const { status, headers } = await fetch(client.url, { redirect: 'manual' })
+    expect([status, headers.get('location')]).toEqual([302, '/console'])
   })
 
   test('listens on the loopback address and no other, its database and broker too', async () => {
@@ -93,7 +99,7 @@ describe('a service on an empty folder', async () => {
   )
 
   test(
-    'stops in order on SIGTERM: ends with 0, and its database is gone',
+    'stops in order on SIGTERM: says so in its log, ends with 0, and its database is gone',
     async () => {
       client = createClient(client.url, credentials.apiKey)
       const device = { 'provision.device.identifier': { _value: { _current: { value: 'meter-1' } } } }
@@ -103,6 +109,12 @@ describe('a service on an empty folder', async () => {
       expect(isAlive(postgres)).toBe(true)
       const { code, signal, stderr } = await service.end('SIGTERM')
       expect([code, signal, stderr]).toEqual([0, null, ''])
+      const lines = service.stdout().split('\n')
+      const said = lines.filter(each => each.startsWith('{"level"')).map(each => JSON.parse(each))
+      expect(said.slice(-2)).toMatchObject([
+        { level: 30, msg: 'stopping', signal: 'SIGTERM' },
+        { level: 30, msg: 'stopped' },
+      ])
       expect(isAlive(postgres)).toBe(false)
       expect(await knock('127.0.0.1', databasePort)).toBe('ECONNREFUSED')
     },
@@ -122,6 +134,29 @@ describe('a service on an empty folder', async () => {
     LONG_MS,
   )
 })
+
+test(
+  'a first start that finds a port taken says which variable chose it and nothing else, and the next start prints the credentials',
+  async () => {
+    const folder = await dataFolder()
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const { code, stdout, stderr } = await launchService(folder, { DROVER_MQTT_PORT: String(port) }).ended
+    taken.close()
+    expect([code, stderr]).toEqual([
+      2,
+      `drover cannot start: 127.0.0.1:${port} is taken by somebody else: free it, or choose another by DROVER_MQTT_PORT\n`,
+    ])
+    expect(stdout).not.toContain('not shown again')
+    expect(stdout).not.toMatch(/"level":[456]0/)
+    const service = launchService(folder)
+    await service.ready()
+    expect(service.stdout()).toContain('not shown again')
+    expect((await service.end('SIGTERM')).code).toBe(0)
+  },
+  LONG_MS,
+)
 
 test(
   'a service with a faulty configuration ends with 2 before it touches anything, and names every variable at fault',

@@ -9,6 +9,7 @@ import { openDatabase } from '../../src/store/database.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/store/embedded-postgres.ts'
 import { accountToRunAs, canEnter, findBinaries, installedFolder, runToEnd } from '../../src/store/postgres-binaries.ts'
 import { sql } from '../../src/store/statement.ts'
+import { createLog } from '../../src/telemetry/log.ts'
 import { silentLog } from '../database.ts'
 
 const root = process.getuid?.() === 0
@@ -96,8 +97,12 @@ describe('the embedded database', () => {
     await once(parent, 'exit')
     await ask(orphan.url, sql`create table kept as select 7 as n`)
 
-    const adopted = await start()
+    const lines: string[] = []
+    const log = createLog('warn', { write: line => void lines.push(line) })
+    const adopted = await startEmbeddedPostgres({ dataDir, log, settings })
+    started.push(adopted)
     expect({ url: adopted.url, pid: adopted.pid() }).toEqual(orphan)
+    expect(lines.map(each => JSON.parse(each))).toMatchObject([{ pid: process.pid, databasePid: orphan.pid }])
     expect(await ask(adopted.url, sql`select n from kept`)).toEqual([{ n: 7 }])
     await adopted.stop()
     expect(isAlive(orphan.pid)).toBe(false)

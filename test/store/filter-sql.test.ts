@@ -128,7 +128,8 @@ describe('a filter in PostgreSQL', () => {
   test('values never stand in the text of the statement', () => {
     fc.assert(
       fc.property(
-        fc.string({ minLength: 3, maxLength: 20 }).map(text => `~${text.replaceAll('\0', '')}`),
+        // Without backslashes: what refers back is refused before.
+        fc.string({ minLength: 3, maxLength: 20 }).map(text => `~${text.replaceAll(/[\0\\]/g, 'x')}`),
         text => {
           const filter = parseFilter(
             { or: [{ eq: { name: text } }, { like: { name: text } }, { gt: { temp: text } }] },
