@@ -107,7 +107,7 @@ test('jobs why tells what holds an operation and what moves it next, or that it 
     ['The job is not active.'],
     GAP,
     ['Next'],
-    ['Activating the job opens it: PUT with "active": true.'],
+    [`Activating the job opens it: drover jobs resume ${idle}`],
   ])
   expect(await shown(`jobs why ${operationId}`)).toEqual([
     ['Operation', operationId],

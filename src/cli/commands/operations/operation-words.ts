@@ -70,14 +70,18 @@ function stepsTable(steps: readonly StepView[], out: Output): string {
 }
 
 /** What holds an operation, and what comes next. */
-export function whyWords({ operationId, status, attempts, held, next }: WhyView, out: Output): string {
+export function whyWords({ operationId, jobId, status, attempts, held, next }: WhyView, out: Output): string {
   const about = facts([
     ['Operation', operationId],
     ['Status', status],
     ['Attempt', `${attempts.current} of ${attempts.total}`],
   ])
   const gates = held.map(({ reason, liftsAt }) => `  ${reason}${liftsAt ? ` Opens ${out.instant(liftsAt)}.` : ''}\n`)
-  const moves = next.map(({ words, at }) => `  ${words}${at ? ` (${out.instant(at)})` : ''}\n`)
+  const moves = next.map(({ event, words, at }) => {
+    // The service says how by the interface; whoever reads this sits at a shell.
+    const told = event === 'activateNow' ? `Activating the job opens it: drover jobs resume ${jobId}` : words
+    return `  ${told}${at ? ` (${out.instant(at)})` : ''}\n`
+  })
   return [
     about,
     gates.length === 0 ? '\nNothing holds it.\n' : `\nHeld by\n${gates.join('')}`,
