@@ -231,5 +231,7 @@ function csvColumns(
   prefix: string,
 ): { readonly field: string; readonly title: string }[] {
   if (select.length > 0) return select.map(({ field, alias }) => ({ field, title: alias }))
-  return table.fields.flatMap(({ names, path }) => (path ? [{ field: names[0]!, title: `${prefix}${path}` }] : []))
+  return table.fields.flatMap(({ names, path, noColumn }) =>
+    path && !noColumn ? [{ field: names[0]!, title: `${prefix}${path}` }] : [],
+  )
 }

@@ -6,7 +6,7 @@ import { parseJobId } from '../domain/identity.ts'
 import { JOB_STATUSES } from '../domain/job.ts'
 import { OPERATIONS_COUNTED } from './counters.ts'
 import { parameterFieldOf, requestFields } from './request-fields.ts'
-import { elements, type FieldTraits, field, ids, type SearchField, words } from './search-field.ts'
+import { elements, type FieldTraits, field, ids, object, type SearchField, words } from './search-field.ts'
 import { type SqlFragment, sql } from './statement.ts'
 
 const counted: FieldTraits = { needs: ['counters'] }
@@ -32,6 +32,7 @@ const FIELDS: readonly SearchField[] = [
   field('text', 'jobs.taskId taskId', sql`t.id`, { needs: ['task'] }),
   field('text', 'jobs.request.name operationName jobOperationName job.name', sql`j.name`),
   field('text', 'jobs.request.user jobUser job.user', sql`j.user_email`),
+  object('jobs.request', sql`(j.request || jsonb_build_object('user', j.user_email))`),
   ...requestFields('jobs.request', sql`j.request`, {
     active: 'jobActive',
     notify: 'jobNotify',

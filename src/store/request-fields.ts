@@ -3,11 +3,20 @@
  * requests are read back. Serves: Job and operation search, Endpoints (Tasks).
  */
 import type { FieldType } from '../domain/filter.ts'
-import { elements, type FieldTraits, field, type SearchField } from './search-field.ts'
+import { elements, type FieldTraits, field, object, pathsAbove, type SearchField } from './search-field.ts'
 import { type SqlFragment, sql } from './statement.ts'
 
 /** Deepest member of the parameters that can be asked for. */
 const PARAMETER_DEPTH_MAX = 20
+
+/** What a window lists, as paths of jsonpath. */
+const WINDOW_LISTS = [
+  'weekly[*]',
+  'weekly[*].days[*]',
+  'weekly[*].daily',
+  'weekly[*].daily.start',
+  'weekly[*].daily.stop',
+]
 
 /**
  * The fields below `root`, over a column; `flat` holds further names by path. Who asks, and the name of the operation, are columns of
@@ -28,7 +37,14 @@ export function requestFields(
   const date = (path: string) => named('date', path, sql`(${textAt(path)})::timestamptz`)
   const any = (path: string) => named('any', path, at(path))
   const many = (path: string, value = sql`element`) => named('any', path, value, elements(sql`(${at(path)})`))
-  return [
+  /** What lies in a list of the window, by its path there. */
+  const inWindow = (path: string) => {
+    const name = `${root}.schedule.window.${path.replace(/\[\*\]$/, '')}`
+    const names = [...new Set([name.replaceAll('[*]', '[]'), name.replaceAll('[*]', '')])]
+    const all = sql`nullif(jsonb_path_query_array(${request}, ${`$.schedule.window.${path}`}::jsonpath), '[]')`
+    return field('any', names, sql`element`, { ...elements(all), noColumn: true })
+  }
+  const leaves = [
     any('parameters'),
     many('target.append.entities'),
     many('target.append.entitiesWithParameters', sql`element -> 'id'`),
@@ -42,6 +58,7 @@ export function requestFields(
     date('schedule.stop.date'),
     number('schedule.stop.delayed'),
     any('schedule.window'),
+    { ...text('schedule.window.timezone'), noColumn: true as const },
     number('schedule.scattering.maxSpread'),
     text('schedule.scattering.strategy.field'),
     number('schedule.scattering.strategy.factor'),
@@ -54,6 +71,12 @@ export function requestFields(
     flag('notify'),
     text('callback'),
     text('userNotes'),
+  ]
+  const paths = leaves.map(({ names: [name = ''] }) => name.slice(root.length + 1))
+  return [
+    ...leaves,
+    ...WINDOW_LISTS.map(inWindow),
+    ...pathsAbove(paths).map(path => object(`${root}.${path}`, at(path))),
   ]
 }
 

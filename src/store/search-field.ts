@@ -12,6 +12,8 @@ export interface SearchField extends FilterColumn {
   readonly names: readonly string[]
   /** where it stands in the row of its GET; absent where the row does not show it */
   readonly path?: string
+  /** that no column of a table of every field is for it: others tell what it holds, or it tells a part of another */
+  readonly noColumn?: true
   /** joins that the value needs beside the base table */
   readonly needs: readonly string[]
   /** what is sorted by where it is not the value */
@@ -42,6 +44,17 @@ export function field(
     indexed: false,
     ...traits,
   }
+}
+
+/** The field of an object, jsonb: its members are fields of their own, and it is asked whether it is there. */
+export function object(names: string, value: SqlFragment): SearchField {
+  return field('any', names, sql`nullif(${value}, 'null')`, { noColumn: true })
+}
+
+/** The paths that lead to these and are not among them. */
+export function pathsAbove(paths: readonly string[]): string[] {
+  const above = paths.flatMap(path => [...path.matchAll(/\./g)].map(({ index }) => path.slice(0, index)))
+  return [...new Set(above)].filter(path => !paths.includes(path))
 }
 
 /** Fields by every name. A name that stands twice is a fault of the program, and throws. */

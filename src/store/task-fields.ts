@@ -4,7 +4,7 @@
  */
 import { TASK_STATES } from '../domain/task.ts'
 import { parameterFieldOf, requestFields } from './request-fields.ts'
-import { elements, field, type SearchField, words } from './search-field.ts'
+import { elements, field, object, pathsAbove, type SearchField, words } from './search-field.ts'
 import { type SqlFragment, sql } from './statement.ts'
 
 const at = (path: string): SqlFragment => sql`t.schedule #> ${path.split('.')}::text[]`
@@ -23,14 +23,7 @@ const state = (names: string) =>
     words(TASK_STATES, found => sql`t.state = any(${found}::task_state[])`),
   )
 
-const FIELDS: readonly SearchField[] = [
-  field('text', 'tasks.id taskId task.id', sql`t.id`, { indexed: true }),
-  field('text', 'tasks.name taskName', sql`t.name`),
-  field('text', 'tasks.description taskDescription', sql`t.description`),
-  field('text', 'tasks.user taskUser', sql`t.user_email`),
-  field('boolean', 'tasks.active taskActive', sql`t.active`),
-  state('tasks.state taskState'),
-  state('tasks.status taskStatus'),
+const SCHEDULE: readonly SearchField[] = [
   scheduleDate('start.date'),
   scheduleDate('stop.date'),
   scheduleNumber('stop.executions'),
@@ -43,6 +36,21 @@ const FIELDS: readonly SearchField[] = [
   scheduleNumber('repeating.pattern.yearly.day'),
   scheduleText('repeating.pattern.yearly.month'),
   scheduleList('repeating.pattern.yearly.months'),
+]
+const schedulePaths = SCHEDULE.map(({ names: [name = ''] }) => name.slice('tasks.schedule.'.length))
+
+const FIELDS: readonly SearchField[] = [
+  field('text', 'tasks.id taskId task.id', sql`t.id`, { indexed: true }),
+  field('text', 'tasks.name taskName', sql`t.name`),
+  field('text', 'tasks.description taskDescription', sql`t.description`),
+  field('text', 'tasks.user taskUser', sql`t.user_email`),
+  field('boolean', 'tasks.active taskActive', sql`t.active`),
+  state('tasks.state taskState'),
+  state('tasks.status taskStatus'),
+  object('tasks.schedule', sql`t.schedule`),
+  ...SCHEDULE,
+  ...pathsAbove(schedulePaths).map(path => object(`tasks.schedule.${path}`, at(path))),
+  object('tasks.job.request', sql`t.request`),
   field('text', 'tasks.job.request.name operationName jobOperationName', sql`t.request ->> 'name'`),
   ...requestFields('tasks.job.request', sql`t.request`),
   field('number', 'tasks.report.executions', sql`t.executions`),

@@ -89,6 +89,7 @@ describe('a search of jobs', () => {
     ['by notes that are not, or are certain ones', { in: { jobUserNotes: ['', '-5'] } }, ['open', 'paused']],
     ['by a callback that reads as empty', { eq: { jobCallback: '' } }, ['ended', 'open', 'paused']],
     ['by a callback that is there', { neq: { jobCallback: '' } }, []],
+    ['by an object of the request', { exists: { 'jobs.request.schedule.scattering': true } }, []],
     ['by what is not', { not: { eq: { jobUserNotes: '-5' } } }, ['ended', 'paused']],
   ])('%s', async (_, filter, expected) => {
     const asked = JSON.parse(JSON.stringify(filter).replace(/ID:(\w+)/, (_match, name: keyof typeof ids) => ids[name]))

@@ -46,6 +46,7 @@ const request = {
   active: true,
   schedule: { stop: { delayed: 299_000 } },
 }
+const long = { stop: { delayed: 299_000 } }
 const minutes = { repeating: { period: { each: 5, unit: 'MINUTES' } }, stop: { executions: 5 } }
 
 async function create(task: object = {}): Promise<TaskView> {
@@ -217,6 +218,51 @@ describe('a search of tasks', () => {
     expect((await find({ eq: { taskId: 'nobody' } })).status).toBe(204)
     const { body } = await door.ask('POST', '/search/tasks', { filter: { eq: { taskId: 's1' } } })
     expect((body.tasks as unknown[])[0]).toEqual((await door.ask('GET', `${path}/s1`)).body.task)
+  })
+
+  test.each<[string, string[], string[]]>([
+    ['schedule.repeating.pattern', ['s2'], ['s1']],
+    ['schedule.repeating.pattern.weekly', ['s2'], ['s1']],
+    ['schedule.repeating.pattern.yearly', [], ['s1', 's2']],
+    ['schedule.repeating.period', ['s1'], ['s2']],
+    ['schedule.start', ['s1', 's2'], []],
+    ['schedule.stop', [], ['s1', 's2']],
+    ['job.request', ['s1', 's2'], []],
+    ['job.request.target', ['s1', 's2'], []],
+    ['job.request.operationParameters', ['s1', 's2'], []],
+    ['job.request.schedule.scattering.strategy', [], ['s1', 's2']],
+  ])('asks whether the object tasks.%s is there', async (path, there, missing) => {
+    for (const [wanted, expected] of [
+      [true, there],
+      [false, missing],
+    ] as const) {
+      const { ids } = await find({ in: { taskId: ['s1', 's2'] }, exists: { [`tasks.${path}`]: wanted } })
+      expect(ids).toEqual(expected)
+    }
+  })
+
+  test('finds them by the window of their jobs, whose parts are no columns of CSV', async () => {
+    const window = {
+      weekly: [{ days: ['MON'], daily: { start: '09:00:00', stop: '15:00:00' } }],
+      timezone: 'Europe/Madrid',
+    }
+    await create({ id: 's3', schedule: minutes, job: { request: { ...request, schedule: { window, ...long } } } })
+    const at = 'tasks.job.request.schedule.window'
+    for (const found of [
+      { eq: { [`${at}.weekly[].days`]: 'MON' } },
+      { eq: { [`${at}.weekly.days`]: 'MON' } },
+      { like: { [`${at}.weekly[].daily.start`]: '^09' } },
+      { eq: { [`${at}.timezone`]: 'Europe/Madrid' } },
+      { exists: { [at]: true, [`${at}.weekly`]: true, [`${at}.weekly[].daily`]: true } },
+    ]) {
+      expect((await find(found)).ids).toEqual(['s3'])
+    }
+    expect((await find({ eq: { [`${at}.weekly[].days`]: 'TUE' } })).status).toBe(204)
+    const csv = await door.ask('POST', '/search/tasks', {}, { accept: 'text/csv' })
+    const columns = csv.text.split('\n')[0]!.split(';')
+    expect(columns.filter(each => each.includes('window') || each === 'schedule')).toEqual([
+      'job.request.schedule.window',
+    ])
   })
 
   test('is summed up by state and name', async () => {
