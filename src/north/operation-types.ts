@@ -18,7 +18,7 @@ import { findTypes, typeFields, valuesOf } from '../engine/operation-type-search
 import type { OperationTypes, TypeMembers } from '../engine/operation-types.ts'
 import { sendCsv, wantedType } from './csv.ts'
 import { judgedByReader } from './jobs.ts'
-import { nest } from './selected-row.ts'
+import { judgeAliases, nest } from './selected-row.ts'
 
 const tags = ['operation types']
 const path = '/operationTypes/provision/organizations/:organization'
@@ -147,8 +147,10 @@ export function operationTypeRoutes(
     const type = wantedType(request)
     if (type !== 'application/json') return await sendCsv(reply, type, TYPE_MEMBERS, csvRows(found))
     if (asked.select.length === 0) return answer(reply, found)
+    const columns = asked.select.map(column => ({ ...column, path: [column.alias] }))
+    judgeAliases(columns)
     const rows = found.map(type =>
-      nest(asked.select.map(({ field, alias }) => ({ path: [alias], value: plain(valuesOf(type, field)) }))),
+      nest(columns.map(({ field, path }) => ({ path, value: plain(valuesOf(type, field)) }))),
     )
     return answer(reply, rows)
   }

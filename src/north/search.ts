@@ -27,7 +27,7 @@ import { jobView } from './job-view.ts'
 import { judgedByReader } from './jobs.ts'
 import { operationView } from './operation-view.ts'
 import { createPageText, ROWS_AT_ONCE, sendPage } from './page-text.ts'
-import { nest } from './selected-row.ts'
+import { judgeAliases, nest } from './selected-row.ts'
 import { taskView } from './task-view.ts'
 import './request-caller.ts'
 
@@ -197,8 +197,10 @@ async function answerPage<Key extends object>(
 ): Promise<FastifyReply> {
   const selected = search.select.map(({ field, alias }) => ({
     field,
+    alias,
     path: alias === field ? pathOf(table.find(field)?.path ?? field, request) : [alias],
   }))
+  judgeAliases(selected)
   const rowsOf = async (db: Queryable, keys: readonly Key[]): Promise<readonly unknown[]> => {
     if (selected.length === 0) return await rows(db, keys, request)
     const values = await readFields(

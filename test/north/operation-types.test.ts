@@ -319,6 +319,11 @@ describe('a search', () => {
     expect(selected.answer.status).toBe(200)
   })
 
+  test('with one alias for two columns is refused, and the alias named', async () => {
+    const select = ['name', 'title'].map(name => ({ name, fields: [{ alias: 'x' }] }))
+    expect(errorOf((await search({ select })).answer)).toMatchObject({ code: '0x010001', context: [{ name: 'x' }] })
+  })
+
   test.each([
     ['an unknown field', { filter: { eq: { colour: 1 } } }, '0x050014', 'colour'],
     ['an unknown member', { filtre: {} }, '0x010003', 'filtre'],

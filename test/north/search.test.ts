@@ -147,6 +147,40 @@ describe('a search of jobs', () => {
     ])
   })
 
+  test.each<[string, unknown[], string]>([
+    [
+      'two columns',
+      [
+        { name: 'jobs.request.name', fields: [{ alias: 'x' }] },
+        { name: 'jobs.id', fields: [{ alias: 'x' }] },
+      ],
+      'x',
+    ],
+    [
+      'a column and the path of another',
+      [{ name: 'jobs.id', fields: [{ alias: 'request' }] }, { name: 'jobs.request.name' }],
+      'request',
+    ],
+    [
+      'the path of a column before it',
+      [{ name: 'jobs.request.name' }, { name: 'jobs.id', fields: [{ alias: 'request' }] }],
+      'request',
+    ],
+  ])('refuses an alias that is the name of %s', async (_, select, alias) => {
+    const { status, body } = await door.ask('POST', '/search/jobs', { select })
+    expect([status, body]).toMatchObject([400, { errors: [{ code: '0x010001', context: [{ name: alias }] }] }])
+  })
+
+  test('shows a field once that is selected twice under one alias', async () => {
+    const column = { name: 'jobs.id', fields: [{ alias: 'x' }] }
+    expect((await search('/search/jobs', { select: [column, column] })).rows[0]).toEqual({ x: ids.ended })
+  })
+
+  test('shows a selected object of the request as its GET does', async () => {
+    const { rows } = await search('/search/jobs', { select: [{ name: 'jobs.request' }] })
+    expect(rows).toEqual((await search('/search/jobs')).rows.map(({ request }) => ({ request })))
+  })
+
   test('refuses a field that is unknown, and a regular expression that is none', async () => {
     const unknown = await door.ask('POST', '/search/jobs', { filter: { eq: { 'jobs.what': 1 } } })
     expect([unknown.status, unknown.body]).toMatchObject([
