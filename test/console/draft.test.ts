@@ -126,7 +126,12 @@ describe('conditions', () => {
     ['eq', 'm-1', { eq: { [field]: 'm-1' } }, { kind: 'anyOf', field, values: ['m-1'] }],
     ['in', 'm-1, m-2', { in: { [field]: ['m-1', 'm-2'] } }, { kind: 'anyOf', field, values: ['m-1', 'm-2'] }],
     ['neq', 'm-1', { neq: { [field]: 'm-1' } }, { kind: 'not', part: { kind: 'anyOf', field, values: ['m-1'] } }],
-    ['like', '^m-', { like: { [field]: '^m-' } }, { kind: 'like', field, pattern: '^m-', caseSensitive: true }],
+    [
+      'like',
+      '^m-',
+      { like: { [field]: '^m-' } },
+      { kind: 'like', field, pattern: '^m-', caseSensitive: true, path: `filter.like.${field}` },
+    ],
     ['exists', '', { exists: { [field]: true } }, { kind: 'exists', field }],
     ['missing', '', { exists: { [field]: false } }, { kind: 'not', part: { kind: 'exists', field } }],
   ]
