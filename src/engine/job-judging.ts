@@ -4,7 +4,7 @@
  */
 import { type Caller, mayExecute } from '../domain/caller.ts'
 import { DroverError } from '../domain/errors.ts'
-import type { JobRequest, JobTarget } from '../domain/job.ts'
+import type { JobRequest } from '../domain/job.ts'
 import { filterOf, usesRequestParameters } from '../domain/target-selection.ts'
 import type { Transaction } from '../store/database.ts'
 import type { Applicability } from '../store/targets.ts'
@@ -35,22 +35,11 @@ export interface JobJudging {
   judged(tx: Transaction, caller: Caller, type: ExecutableType, request: JobRequest): Promise<JobRequest>
 }
 
-/** Throws a DroverError where the filter of a target, if it has one, could not be resolved; `path` is that of the target. */
-export async function judgeFilter(
-  tx: Transaction,
-  organization: number,
-  target: JobTarget,
-  path: string,
-  compile: FilterCompiler,
-): Promise<void> {
-  const found = filterOf(target)
-  if (found) await compile(tx, organization, found.filter, { path: `${path}.${found.path}` })
-}
-
-export function createJobJudging(parts: JobJudgingParts): JobJudging {
+/** Judges requests that clients send under a path, by which refusals name their fields. */
+export function createJobJudging({ findType, compile }: JobJudgingParts, at = 'job.request'): JobJudging {
   async function executable(tx: Transaction, caller: Caller, name: string): Promise<ExecutableType> {
-    const type = await parts.findType(tx, caller.organization, name)
-    if (!type) throw new DroverError('noOperationType', [{ name: 'job.request.name', value: name }])
+    const type = await findType(tx, caller.organization, name)
+    if (!type) throw new DroverError('noOperationType', [{ name: `${at}.name`, value: name }])
     if (!mayExecute(caller.profile, type.profiles)) throw new DroverError('forbidden')
     return type
   }
@@ -62,13 +51,14 @@ export function createJobJudging(parts: JobJudgingParts): JobJudging {
     request: JobRequest,
   ): Promise<JobRequest> {
     const { append } = request.target
-    await judgeFilter(tx, caller.organization, request.target, 'job.request.target', parts.compile)
+    const found = filterOf(request.target)
+    if (found) await compile(tx, caller.organization, found.filter, { path: `${at}.target.${found.path}` })
     const used = usesRequestParameters(request.target)
-    const parameters = used ? type.judgeParameters(request.parameters, 'job.request.parameters') : request.parameters
+    const parameters = used ? type.judgeParameters(request.parameters, `${at}.parameters`) : request.parameters
     if (!append?.entitiesWithParameters) return { ...request, parameters }
     const entitiesWithParameters = append.entitiesWithParameters.map((each, index) => {
       if (each.parameters === undefined) return each
-      const path = `job.request.target.append.entitiesWithParameters[${index}].parameters`
+      const path = `${at}.target.append.entitiesWithParameters[${index}].parameters`
       return { id: each.id, parameters: type.judgeParameters(each.parameters, path) }
     })
     return { ...request, parameters, target: { ...request.target, append: { ...append, entitiesWithParameters } } }

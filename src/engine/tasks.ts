@@ -3,7 +3,7 @@
  * started. Refuses to start jobs. Serves: Task, Endpoints (Tasks).
  */
 import { randomUUID } from 'node:crypto'
-import { type Caller, mayExecute } from '../domain/caller.ts'
+import type { Caller } from '../domain/caller.ts'
 import { DroverError } from '../domain/errors.ts'
 import { firstOccurrence, nextOccurrence } from '../domain/recurrence.ts'
 import { decideTask, type TaskChange, type TaskEvent, type TaskRequest, type TaskState } from '../domain/task.ts'
@@ -19,7 +19,7 @@ import {
   type TaskRow,
   updateTask,
 } from '../store/tasks.ts'
-import { type ExecutableType, type JobJudgingParts, judgeFilter } from './job-judging.ts'
+import { createJobJudging, type JobJudgingParts } from './job-judging.ts'
 import { beginCancel } from './job-transitions.ts'
 import { judgeJobDelays, placeWaitingJob, taskScheduleOf } from './task-occurrences.ts'
 
@@ -51,24 +51,8 @@ export function decideTaskOrRefuse(state: TaskState, event: TaskEvent): TaskStat
 }
 
 export function createTasks(parts: TasksParts): Tasks {
-  const { database, now, nextNumber, findType, compile, onCommit } = parts
-
-  async function executable(tx: Transaction, caller: Caller, name: string): Promise<ExecutableType> {
-    const type = await findType(tx, caller.organization, name)
-    if (!type) throw new DroverError('noOperationType', [{ name: 'task.job.request.name', value: name }])
-    if (!mayExecute(caller.profile, type.profiles)) throw new DroverError('forbidden')
-    return type
-  }
-
-  async function judged(
-    tx: Transaction,
-    caller: Caller,
-    request: TaskRequest['request'],
-  ): Promise<TaskRequest['request']> {
-    const type = await executable(tx, caller, request.name)
-    await judgeFilter(tx, caller.organization, request.target, 'task.job.request.target', compile)
-    return { ...request, parameters: type.judgeParameters(request.parameters, 'task.job.request.parameters') }
-  }
+  const { database, now, nextNumber, onCommit } = parts
+  const { executable, judged } = createJobJudging(parts, 'task.job.request')
 
   async function locked(tx: Transaction, caller: Caller, id: string): Promise<TaskRow> {
     const found = await readTask(tx, caller.organization, id)
@@ -113,7 +97,7 @@ export function createTasks(parts: TasksParts): Tasks {
           active: asked.active,
           state: asked.active ? 'ACTIVE' : 'INACTIVE',
           schedule: asked.schedule,
-          request: await judged(tx, caller, asked.request),
+          request: await judged(tx, caller, await executable(tx, caller, asked.request.name), asked.request),
           executions: 0,
           skipped: 0,
           waitingJob: null,
@@ -142,9 +126,12 @@ export function createTasks(parts: TasksParts): Tasks {
           active === undefined ? 'change' : active ? 'activate' : 'deactivate',
         )
         Object.assign(found, words)
-        if (request) found.request = await judged(tx, caller, request(found.request))
-        // Whoever has it run, or says when, runs it, whoever made it.
-        else if (active || schedule !== undefined) await executable(tx, caller, found.request.name)
+        if (request || active || schedule !== undefined) {
+          // Whoever has it run, or says when, runs it, whoever made it.
+          const asked = request?.(found.request) ?? found.request
+          const type = await executable(tx, caller, asked.name)
+          if (request) found.request = await judged(tx, caller, type, asked)
+        }
         if (schedule !== undefined) found.schedule = schedule
         const switches = active !== undefined && active !== found.active
         if (active !== undefined) found.active = active

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseTaskSchedule, type TaskSchedule } from '../../src/domain/task-schedule.ts'
+import { judgeParameters } from '../../src/engine/parameter-judge.ts'
 import { createTasks } from '../../src/engine/tasks.ts'
 import { compileEntityFilter } from '../../src/store/entity-filter.ts'
 import { readJob } from '../../src/store/jobs.ts'
@@ -10,6 +11,8 @@ import { createWorkbench, EPOCH, jobRequest, type Workbench } from './workbench.
 
 const at = (offsetMs: number) => new Date(EPOCH.getTime() + offsetMs).toISOString()
 const MINUTE = 60_000
+
+const parameters = { type: 'object', properties: { type: { enum: ['HARDWARE', 'SOFTWARE'] } } }
 
 async function stand() {
   const { database, close } = await createTestDatabase()
@@ -31,7 +34,7 @@ async function stand() {
       name,
       profiles: null,
       applicability: { resourceTypes: ['entity.device'], models: [] },
-      judgeParameters: own => ({ ...own }),
+      judgeParameters: (own, path) => judgeParameters({ name, parameters }, own, path),
     }),
     onCommit: bench.engine.wake,
   })
@@ -141,6 +144,16 @@ describe('a task', () => {
       request: jobRequest({ target: { filter: { eq: { 'no.such.field': 1 } } } }),
     }
     await expect(s.tasks.create(s.bench.caller, asked)).rejects.toMatchObject({ entry: { code: '0x050014' } })
+  })
+
+  test('with parameters of one entity that its type does not allow is refused, and the field is named', async () => {
+    await using s = await stand()
+    const entitiesWithParameters = [{ id: 'd1' }, { id: 'd2', parameters: { type: 'LIQUID' } }]
+    const request = jobRequest({ target: { append: { entitiesWithParameters } } })
+    const asked = { id: 't1', active: true, schedule: s.schedule({}), request }
+    await expect(s.tasks.create(s.bench.caller, asked)).rejects.toMatchObject({
+      context: [{ name: 'task.job.request.target.append.entitiesWithParameters[1].parameters.type' }],
+    })
   })
 
   test('with an id that exists is refused', async () => {
