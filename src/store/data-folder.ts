@@ -2,6 +2,7 @@
  * The data folder of a single-machine service, which one living process holds: a second one is refused, and what a killed one held
  * is free at once. It knows nothing of what lies in the folder.
  */
+import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import path from 'node:path'
@@ -21,6 +22,15 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === busy
 }
 
+/** Node's own way, `recursive`, tries for ever under a folder that takes none, such as `/proc`, and says of a read-only one that it is missing. */
+async function makeFolder(folder: string): Promise<void> {
+  const parent = path.dirname(folder)
+  if (!existsSync(parent)) await makeFolder(parent)
+  await mkdir(folder, { mode: 0o711 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+}
+
 /**
  * Holds a folder, made if there is none, until it is released or the process ends. Throws a clear word when another living process
  * holds it or when it cannot be written.
@@ -33,7 +43,7 @@ export async function holdDataFolder(folder: string): Promise<DataFolder> {
   const holderFile = path.join(absolute, 'holder')
   let lock: DatabaseSync
   try {
-    await mkdir(absolute, { recursive: true, mode: 0o711 })
+    await makeFolder(absolute)
     lock = new DatabaseSync(path.join(absolute, 'lock'), { timeout: 0 })
   } catch (error) {
     throw new Unfit(

@@ -65,3 +65,14 @@ test('a folder that cannot be made is a clear word', async () => {
   await writeFile(file, '')
   await expect(holdDataFolder(path.join(file, 'data'))).rejects.toThrow(`The data folder ${file}/data cannot be used`)
 })
+
+test('a folder below others that are not there yet is made with them', async () => {
+  const held = await holdDataFolder(path.join(folder, 'some', 'way', 'below'))
+  held.release()
+})
+
+test('a folder that cannot be made is refused at once, with what the system says of it', async () => {
+  await expect(holdDataFolder('/proc/drover/data')).rejects.toThrow(
+    /^The data folder \/proc\/drover\/data cannot be used: E[A-Z]+: .*, mkdir '\/proc/,
+  )
+})
