@@ -1,6 +1,6 @@
 /** What an operator may set of access: what the first start makes, secrets, tokens and keys. */
 import { row } from './row.ts'
-import { email, longestMs, text, textOfAtLeast, trueOrFalse, wholeNumber } from './values.ts'
+import { email, longestMs, readableFile, textOfAtLeast, trueOrFalse, wholeNumber } from './values.ts'
 
 export const accessVariables = {
   organization: row('DROVER_ORGANIZATION', 'drover', textOfAtLeast(1), 'Organization made at the first start.'),
@@ -17,7 +17,7 @@ export const accessVariables = {
   jwtPrivateKeyFile: row(
     'DROVER_JWT_PRIVATE_KEY_FILE',
     null,
-    text,
+    readableFile,
     'A private key (PEM, RSA or P-256): tokens are then signed RS256 or ES256.',
   ),
   tokenLifetimeMs: row(

@@ -2,7 +2,7 @@
 
 import { isRefusable } from '../connectors/address-guard.ts'
 import { row } from './row.ts'
-import { deviceUrlTemplate, listOf, longestMs, nameServer, type Parser, text, wholeNumber } from './values.ts'
+import { deviceUrlTemplate, listOf, longestMs, nameServer, type Parser, readableFile, wholeNumber } from './values.ts'
 
 const hostOrNetwork: Parser<string> = value => {
   if (!isRefusable(value)) {
@@ -39,7 +39,7 @@ export const deviceVariables = {
   httpsCaFile: row(
     'DROVER_HTTPS_CA_FILE',
     null,
-    text,
+    readableFile,
     'Certificates (PEM) of who signs those of devices and callbacks over HTTPS, trusted beside those of the system.',
   ),
   nameServers: row(

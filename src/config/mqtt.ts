@@ -1,16 +1,16 @@
 /** What an operator may set of MQTT: the embedded broker, or a connection to another. */
 import { row } from './row.ts'
-import { longestMs, port, text, trueOrFalse, url, wholeNumber } from './values.ts'
+import { longestMs, port, readableFile, text, trueOrFalse, url, wholeNumber } from './values.ts'
 
 export const mqttVariables = {
   mqttPort: row('DROVER_MQTT_PORT', '1883', port, 'Port of the embedded MQTT broker; 0 takes a free one.'),
   mqttTlsCertFile: row(
     'DROVER_MQTT_TLS_CERT_FILE',
     null,
-    text,
+    readableFile,
     'Certificate (PEM, with its chain) of the embedded MQTT broker, which then speaks TLS only.',
   ),
-  mqttTlsKeyFile: row('DROVER_MQTT_TLS_KEY_FILE', null, text, 'Private key (PEM) of that certificate.'),
+  mqttTlsKeyFile: row('DROVER_MQTT_TLS_KEY_FILE', null, readableFile, 'Private key (PEM) of that certificate.'),
   mqttUrl: row(
     'DROVER_MQTT_URL',
     null,
@@ -23,7 +23,7 @@ export const mqttVariables = {
   mqttCaFile: row(
     'DROVER_MQTT_CA_FILE',
     null,
-    text,
+    readableFile,
     'Certificates (PEM) of who signs that of the broker, trusted beside those of the system.',
   ),
   mqttClientId: row(

@@ -1,10 +1,21 @@
 /** How the text of a configuration variable becomes its value, and what the operator is told when it cannot. */
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 
 /** Turns the text of a variable into its value, or throws what is expected instead: "a whole number from 1 to 10". */
 export type Parser<T> = (text: string) => T
 
 export const text: Parser<string> = value => value
+
+/** The path of a file that can be read now. */
+export const readableFile: Parser<string> = value => {
+  try {
+    readFileSync(value)
+  } catch (error) {
+    throw new Error(`a file that can be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+  return value
+}
 
 export function textOfAtLeast(length: number): Parser<string> {
   return value => {

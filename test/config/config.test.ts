@@ -103,8 +103,21 @@ describe('the configuration', () => {
   )
 
   test('a certificate of the broker needs its key, and the other way round', () => {
-    expect(() => readConfig({ DROVER_MQTT_TLS_CERT_FILE: 'cert.pem' })).toThrow('set both')
-    expect(() => readConfig({ DROVER_MQTT_TLS_KEY_FILE: 'key.pem' })).toThrow('set both')
+    const file = import.meta.filename
+    expect(() => readConfig({ DROVER_MQTT_TLS_CERT_FILE: file })).toThrow('set both')
+    expect(() => readConfig({ DROVER_MQTT_TLS_KEY_FILE: file })).toThrow('set both')
+  })
+
+  test('a file that cannot be read is a fault that names it and its variable', () => {
+    for (const [name, file, code] of [
+      ['DROVER_MQTT_TLS_CERT_FILE', '/nowhere/cert.pem', 'ENOENT'],
+      ['DROVER_MQTT_CA_FILE', import.meta.dirname, 'EISDIR'],
+      ['DROVER_HTTPS_CA_FILE', '/nowhere/ca.pem', 'ENOENT'],
+      ['DROVER_JWT_PRIVATE_KEY_FILE', '/nowhere/key.pem', 'ENOENT'],
+    ] as const)
+      expect(() => readConfig({ [name]: file })).toThrow(
+        `- ${name} must be a file that can be read (${code}), not "${file}"`,
+      )
   })
 
   test.for(['10.0.0.0/33', '10.0.0', 'fe80::/200', '10.0.0.0/8/8', 'a b', '-x', '*.example'])(
