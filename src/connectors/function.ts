@@ -191,7 +191,7 @@ function faultOf(name: string, description: string): string {
 }
 
 function unusable({ field, reason }: { readonly field: string; readonly reason: string }): string {
-  return `what it gives: ${field} ${reason}`.replace(':  ', ': ')
+  return `what it gives: ${`${field} ${reason}`.trim()}`
 }
 
 /** An acknowledgement in words that nobody could read: they stay where people can. */

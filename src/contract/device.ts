@@ -178,7 +178,8 @@ export function parseDeviceResponse(body: string | Uint8Array, operationId?: str
 /**
  * Reads a response, liberally: version, name, timestamps and steps may be missing, a `resultCode` may be any word, null counts as
  * absent, and so do an empty `resultCode` and an unreadable timestamp. `operationId` is the operation whose exchange this is, where
- * the id may be left out. Texts are cut at their bounds, since every page that shows the operation holds them. Fails, naming the field, when there is no `operation.response`, no operation id, or a step has no name.
+ * the id may be left out. Texts are cut at their bounds, since every page that shows the operation holds them. Fails, naming the
+ * field, when there is no `operation.response`, no operation id, or a step has no name.
  */
 export function readDeviceResponse(message: unknown, operationId?: string): Reading<DeviceResponse> {
   const found = open(message, 'response')

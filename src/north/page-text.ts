@@ -15,7 +15,10 @@ export const ROWS_AT_ONCE = 100
 
 /** Gathers the rows of one page. */
 export interface PageText {
-  /** Throws `searchTooExpensive` where the page becomes too long, never for its first row; `field` is what the client asked its length with. */
+  /**
+   * Throws `searchTooExpensive` where the page becomes too long, never for its first row; `field` is what the client asked its length
+   * with.
+   */
   add(rows: Iterable<unknown>): void
   readonly rows: readonly string[]
 }

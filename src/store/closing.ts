@@ -29,13 +29,14 @@ export function firstOpenOperations(db: Queryable, jobs: readonly bigint[], limi
 const removalsOf = (step: string, tables: readonly string[]) =>
   tables.map((from, index) => statement<unknown, [number]>(`closing_${step}_${index}`, `delete from ${from}`))
 
-const historyRemovals = removalsOf('forget', [
+const HISTORY = [
   'operation_ended where organization = $1',
   'job_change where organization = $1',
   'carried where organization = $1',
   'former_entity where organization = $1',
   'filed_message where organization = $1',
-])
+]
+const historyRemovals = removalsOf('forget', HISTORY)
 
 /** Removes what an organization has had, and what it was told: nothing is launched from it. */
 export async function removeHistory(db: Queryable, organization: number): Promise<void> {
@@ -47,15 +48,11 @@ const removals = removalsOf('remove', [
   'operation_ready r using job j where j.organization = $1 and r.job = j.job',
   'operation_detail d using job j where j.organization = $1 and d.job = j.job',
   'operation o using job j where j.organization = $1 and o.job = j.job',
-  'operation_ended where organization = $1',
   'job_counter_delta d using job j where j.organization = $1 and d.job = j.job',
   'job_counter c using job j where j.organization = $1 and c.job = j.job',
-  'job_change where organization = $1',
   'presence p using entity e where e.organization = $1 and p.partition = e.partition and p.entity = e.entity',
   'entity where organization = $1',
-  'carried where organization = $1',
-  'former_entity where organization = $1',
-  'filed_message where organization = $1',
+  ...HISTORY,
   'task where organization = $1',
   'job where organization = $1',
 ])

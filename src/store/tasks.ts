@@ -186,6 +186,10 @@ export async function removeWaitingJob(db: Queryable, job: bigint): Promise<void
 const openJobSql = `exists (select from job o where o.task = t.task and o.status in
             ('IDLE', 'SCHEDULED', 'IN_PROGRESS', 'PAUSED', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE'))`
 
+/** A job held back that no other comes after waits until it is let go, or its task is over: nothing is to be followed until then. */
+const waitsForSomebodySql = `coalesce(j.status = 'IDLE' and t.schedule ->> 'repeating' is null
+                             and coalesce((t.schedule #>> '{stop,date}')::timestamptz > $1, true), false)`
+
 const due = statement<{ task: bigint }, [Date, bigint, number]>(
   'tasks_due',
   `select t.task from task t left join job j on j.job = t.waiting_job
@@ -193,7 +197,7 @@ const due = statement<{ task: bigint }, [Date, bigint, number]>(
       and (t.state in ('ACTIVE', 'INACTIVE')
            and (t.waiting_job is null and t.stop_at <= $1 and not ${openJobSql}
                 or t.waiting_job is not null and (j.job is null or j.status not in ('IDLE', 'SCHEDULED'))
-                or t.waiting_at <= $1)
+                or t.waiting_at <= $1 and not ${waitsForSomebodySql})
            or t.state = 'CANCELLING' and not ${openJobSql})
     order by t.task limit $3`,
 )

@@ -5,7 +5,7 @@ import { createTasks } from '../../src/engine/tasks.ts'
 import { compileEntityFilter } from '../../src/store/entity-filter.ts'
 import { readJob } from '../../src/store/jobs.ts'
 import { sql } from '../../src/store/statement.ts'
-import { readJobsOfTask, readTask } from '../../src/store/tasks.ts'
+import { dueTasks, readJobsOfTask, readTask } from '../../src/store/tasks.ts'
 import { createTestDatabase } from '../database.ts'
 import { createWorkbench, EPOCH, jobRequest, type Workbench } from './workbench.ts'
 
@@ -181,6 +181,8 @@ describe('a task', () => {
       { state: 'INACTIVE', executions: 0, skipped: 0 },
       [{ status: 'IDLE' }],
     ])
+    // Nobody looks at it again and again meanwhile.
+    expect(await dueTasks(s.database, s.bench.clock.now(), 0n, 10)).toEqual([])
     await s.tasks.change(s.bench.caller, 't1', { active: true })
     await s.bench.advance(MINUTE)
     expect([await s.task(), await s.jobs()]).toMatchObject([
