@@ -1,6 +1,6 @@
 /**
- * Serves the built console at `/console`, where `/` leads: its files from memory, and its page for every address below, since each view has one of
- * its own. It knows nothing of what the console does; without a build it says how to make one.
+ * Serves the built console at `/console`, where `/` leads: its files from memory, and its page for every address below, since each
+ * view has one of its own. It knows nothing of what the console does; without a build it says how to make one.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'

@@ -22,7 +22,10 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === busy
 }
 
-/** Node's own way, `recursive`, tries for ever under a folder that takes none, such as `/proc`, and says of a read-only one that it is missing. */
+/**
+ * Makes a folder and those above it. Node's own way, `recursive`, tries for ever under a folder that takes none, such as `/proc`, and
+ * says of a read-only one that it is missing.
+ */
 async function makeFolder(folder: string): Promise<void> {
   const parent = path.dirname(folder)
   if (!existsSync(parent)) await makeFolder(parent)
