@@ -1,6 +1,6 @@
 /**
  * The yardstick of the engine: the row changes of whole operations as bare set-based SQL, each batch one statement of its own
- * transaction, with live, ready, timer, delta, detail and ended rows. No rows are read back to be decided, nothing is guarded.
+ * transaction, with live, ready, timer, delta and ended rows. No rows are read back to be decided, nothing is guarded.
  */
 import pg from 'pg'
 import type { Database } from '../src/store/database.ts'
@@ -44,16 +44,13 @@ const changes = [
    ${timer('deadline', 'moved')}`,
   `with moved as (${update(`status = 'IN_PROGRESS', heard_at = now(), deadline_at = now()`)}), armed as (${timer('deadline', 'moved')})
    ${delta('pending_execution', 'started', 'moved')}`,
-  `with moved as (${update('heard_at = now()')})
-   insert into operation_detail (job, partition, entity, steps)
-   select ${JOB}, partition, entity, '[{"name":"REBOOT","result":"SUCCESSFUL"}]' from moved`,
+  update(`heard_at = now(), steps = '[{"name":"REBOOT","result":"SUCCESSFUL"}]'`),
   `with gone as (delete from operation o using ${keys} where o.job = ${JOB} and o.partition = k.partition and o.entity = k.entity
                  returning o.*),
         freed as (delete from operation_live l using gone g where l.partition = g.partition and l.entity = g.entity),
-        detail as (delete from operation_detail d using gone g where d.job = g.job and d.partition = g.partition and d.entity = g.entity),
         ended as (insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, flow, started_at, ended_at, steps)
-                  select job, partition, entity, 1, 'FINISHED', 'SUCCESSFUL', 'successful', attempt, flow, started_at, now(),
-                         '[{"name":"REBOOT","result":"SUCCESSFUL"}]' from gone)
+                  select job, partition, entity, 1, 'FINISHED', 'SUCCESSFUL', 'successful', attempt, flow, started_at, now(), steps
+                    from gone)
    ${delta('started', 'successful', 'gone')}`,
 ]
 

@@ -17,7 +17,8 @@ import {
 } from '../domain/operation-event.ts'
 import { mergeSteps, type ReportedStep } from '../domain/step.ts'
 import type { EndedOperationRow } from '../store/ended-operations.ts'
-import type { OperationRow, PastAttempt } from '../store/operations.ts'
+import type { PastAttempt } from '../store/operation-words.ts'
+import type { OperationRow } from '../store/operations.ts'
 
 /** What a device said of an operation. */
 export interface Word {
@@ -79,7 +80,6 @@ export class OperationDraft {
   /** set once it has ended */
   end: { result: OperationResult; counter: Counter } | null = null
   changed = false
-  detailChanged = false
   readonly consequences: Consequences = { enqueue: false, retry: false, deadline: false }
 
   constructor(before: OperationRow, rules: OperationRules, jobClosing: boolean) {
@@ -179,16 +179,13 @@ export class OperationDraft {
       } else {
         row.steps = mergeSteps(row.steps ?? [], word.steps, messageAt)
       }
-      this.detailChanged = true
     }
     if (word.description !== undefined && word.description !== '') {
       row.description = word.description
-      this.detailChanged = true
     }
     // What only acknowledges is not worth a row: it is what most devices send most often.
     if (word.raw !== undefined && (word.steps.length > 0 || word.resultCode !== undefined || word.saysMore)) {
       row.messages = keepMessage(row.messages, { at: now.toISOString(), attempt: row.attempt, raw: word.raw })
-      this.detailChanged = true
     }
   }
 
@@ -208,7 +205,6 @@ export class OperationDraft {
     row.steps = null
     row.description = null
     row.deadlineAt = null
-    this.detailChanged = true
     this.consequences.enqueue = false
     this.consequences.retry = true
   }

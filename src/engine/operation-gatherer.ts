@@ -83,7 +83,7 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
     if (busy.has(lane)) return
     if (timers[lane]) clearTimeout(timers[lane])
     timers[lane] = null
-    const batch = queues[lane]!.splice(0, batchMax)
+    const batch = takeBatch(queues[lane]!, batchMax)
     if (batch.length === 0) return
     waiting -= batch.length
     const applied = applyBatch(batch).finally(() => {
@@ -158,6 +158,25 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
       }
     },
   }
+}
+
+/** From so many on, locking what moves and what ends in one order costs more than a transaction for each. */
+const APART_FROM = 100
+
+/**
+ * Takes the next batch from the head of a queue. Of many waiting it takes those that are about to end, or those that are not: what moves
+ * and what ends are two statements, and rows of both have to be locked beforehand. What is told of one operation stays together.
+ */
+function takeBatch(queue: Submission[], batchMax: number): Submission[] {
+  if (queue.length < APART_FROM) return queue.splice(0, batchMax)
+  const head = queue.splice(0, 2 * batchMax)
+  const ending = new Set<bigint>()
+  for (const { happening } of head) if (happening.word?.resultCode !== undefined) ending.add(happening.key.entity)
+  const isEnding = ({ happening }: Submission) => ending.has(happening.key.entity)
+  const alike = head.filter(each => isEnding(each) === isEnding(head[0]!)).slice(0, batchMax)
+  const taken = new Set(alike)
+  queue.unshift(...head.filter(each => !taken.has(each)))
+  return alike
 }
 
 const UNSTORABLE = 'What was said of it cannot be stored.'

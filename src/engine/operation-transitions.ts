@@ -22,7 +22,6 @@ import {
   type OperationRow,
   readOpenOperations,
   updateOperations,
-  writeDetails,
 } from '../store/operations.ts'
 import { type Answer, EndedDraft, type Happening, OperationDraft } from './operation-draft.ts'
 import type { OperationMemory } from './operation-memory.ts'
@@ -259,8 +258,6 @@ async function write(
     operation.isSettled = true
     deltas.move(row.job, before.counter, row.counter)
   }
-  const detailed = live.filter(draft => draft.detailChanged).map(draft => draft.row)
-  tx.behind(writeDetails(tx, detailed))
   carryOut(tx, live, now)
   tx.behind(writeDeltas(tx, deltas))
 }

@@ -8,12 +8,13 @@ import type { KeptMessage } from '../domain/kept-message.ts'
 import type { OperationResult, OperationStatus } from '../domain/operation.ts'
 import type { Step } from '../domain/step.ts'
 import type { Queryable } from './database.ts'
-import { keyArrays, type PastAttempt } from './operations.ts'
+import type { OperationWords } from './operation-words.ts'
+import { keyArrays } from './operations.ts'
 import { sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 
 /** An ended operation as stored. */
-export interface EndedOperationRow extends OperationKey {
+export interface EndedOperationRow extends OperationKey, OperationWords {
   organization: number
   status: OperationStatus
   result: OperationResult
@@ -21,10 +22,6 @@ export interface EndedOperationRow extends OperationKey {
   attempt: number
   startedAt: Date | null
   endedAt: Date
-  steps: Step[] | null
-  attempts: PastAttempt[] | null
-  messages: KeptMessage[] | null
-  description: string | null
 }
 
 const read = statement<EndedOperationRow, [bigint[], number[], bigint[]]>(

@@ -6,6 +6,7 @@ import type { OperationKey } from '../domain/identity.ts'
 import type { KeptMessage } from '../domain/kept-message.ts'
 import type { OperationResult, OperationStatus } from '../domain/operation.ts'
 import type { Queryable } from './database.ts'
+import { wordsSql } from './operation-words.ts'
 import { statement } from './statement.ts'
 
 /** Operations that ended in one way. */
@@ -74,7 +75,9 @@ export function readStepsOfTime(db: Queryable, job: bigint, from: Date, stepMs: 
 
 const messages = statement<{ messages: KeptMessage[] | null }, [bigint, number, bigint]>(
   'job_insight_messages',
-  `select d.messages from operation_detail d where d.job = $1 and d.partition = $2 and d.entity = $3
+  `select ${wordsSql('messages', 'o', 'd')} as messages from operation o
+     left join operation_detail d on d.job = o.job and d.partition = o.partition and d.entity = o.entity
+    where o.job = $1 and o.partition = $2 and o.entity = $3
    union all
    select x.messages from operation_ended x where x.job = $1 and x.partition = $2 and x.entity = $3`,
 )

@@ -5,6 +5,7 @@
 import type { Counter } from '../domain/counters.ts'
 import type { OperationResult, OperationStatus } from '../domain/operation.ts'
 import type { Queryable } from './database.ts'
+import { wordsSql } from './operation-words.ts'
 import { ENTITY_KEY, sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 
@@ -43,7 +44,8 @@ const movedSql = (organization: string, detailed: string) => `freed as (
      insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, flow, started_at,
                                   ended_at, parameters, steps, attempts, messages, description)
      select g.job, g.partition, g.entity, ${organization}, a.next, a.result, a.counter, g.attempt, g.flow, g.started_at,
-            $6, d.parameters, d.steps, d.attempts, d.messages, coalesce($7::text, d.description)
+            $6, d.parameters, ${wordsSql('steps', 'g', 'd')}, ${wordsSql('attempts', 'g', 'd')}, ${wordsSql('messages', 'g', 'd')},
+            coalesce($7::text, ${wordsSql('description', 'g', 'd')})
        from gone g
        join answers a on a.status = g.status and a.ever_launched = (g.started_at is not null)
        left join operation_detail d on ${detailed} and ${sameKey('d', 'g')}

@@ -120,8 +120,8 @@ const ofJob = (type: FieldType, names: string, value: SqlFragment, traits: Field
 export function operationFields(kind: OperationKind, organization: number): readonly SearchField[] {
   const isOpen = kind === 'open'
   const own = isOpen ? { needs: ['detail'] } : {}
-  const detail = isOpen ? sql`d` : sql`o`
-  const steps = sql`${detail}.steps`
+  const steps = isOpen ? sql`nullif(coalesce(o.steps, d.steps), '[]')` : sql`o.steps`
+  const description = isOpen ? sql`coalesce(o.description, d.description)` : sql`o.description`
   const step = (names: string, member: SqlFragment): SearchField =>
     field('any', names, sql`element -> ${member}`, { ...elements(steps), ...own })
   return [
@@ -147,7 +147,7 @@ export function operationFields(kind: OperationKind, organization: number): read
     field(
       'any',
       'operations.parameters operationParameters operation.parameters',
-      sql`coalesce(${detail}.parameters, j.request -> 'parameters')`,
+      sql`coalesce(${isOpen ? sql`d` : sql`o`}.parameters, j.request -> 'parameters')`,
       { needs: isOpen ? ['job', 'detail'] : ['job'] },
     ),
     ofJob('number', 'operations.attempts.total operationAttemptMax', sql`(j.retries + 1)`),
@@ -191,7 +191,7 @@ export function operationFields(kind: OperationKind, organization: number): read
       isOpen ? words(OPERATION_RESULTS, found => sql`${found.includes(PENDING)}::boolean`) : RESULTS,
     ),
     ...(isOpen ? [] : OF_ENDED),
-    field('text', 'operations.description operationDetails', sql`nullif(${detail}.description, '')`, {
+    field('text', 'operations.description operationDetails', sql`nullif(${description}, '')`, {
       ...own,
       emptyIsNone: true,
     }),

@@ -6,7 +6,8 @@ import type { OperationKey } from '../domain/identity.ts'
 import type { OperationResult, OperationStatus } from '../domain/operation.ts'
 import type { Step } from '../domain/step.ts'
 import type { Queryable } from './database.ts'
-import { keyArrays, keyText, type PastAttempt } from './operations.ts'
+import { type PastAttempt, wordsSql } from './operation-words.ts'
+import { keyArrays, keyText } from './operations.ts'
 import { statement } from './statement.ts'
 
 /** One operation, open or ended. */
@@ -34,8 +35,8 @@ const operationReadingColumnsSql = `k.job, k.partition, k.entity, coalesce(e.ide
   coalesce(e.resource_type, f.resource_type, '') as "resourceType", coalesce(o.status, x.status) as status, x.result,
   case when coalesce(o.started_at, x.started_at) is null then 0 else coalesce(o.attempt, x.attempt) end as attempt,
   coalesce(o.started_at, x.started_at) as "startedAt", x.ended_at as "endedAt",
-  coalesce(d.parameters, x.parameters) as parameters, coalesce(d.steps, x.steps) as steps,
-  coalesce(d.attempts, x.attempts) as attempts, coalesce(d.description, x.description) as description`
+  coalesce(d.parameters, x.parameters) as parameters, ${wordsSql('steps', 'o', 'd', 'x')} as steps,
+  ${wordsSql('attempts', 'o', 'd', 'x')} as attempts, ${wordsSql('description', 'o', 'd', 'x')} as description`
 
 /** Joins a key `k (job, partition, entity, ended)` with its rows; a key is in one of the two tables. */
 const operationReadingJoinsSql = `

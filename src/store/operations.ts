@@ -4,34 +4,14 @@
  */
 import type { Counter } from '../domain/counters.ts'
 import type { OperationKey } from '../domain/identity.ts'
-import type { KeptMessage } from '../domain/kept-message.ts'
 import type { OperationResult, OperationStatus } from '../domain/operation.ts'
-import type { Step } from '../domain/step.ts'
 import type { Queryable } from './database.ts'
+import { type NewWords, newWords, type OperationWords, wordsSql } from './operation-words.ts'
 import { sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 
-/** What an earlier attempt saw. Instants ISO 8601 UTC. */
-export interface PastAttempt {
-  readonly attempt: number
-  readonly startedAt: string
-  readonly endedAt: string
-  readonly result: OperationResult
-  readonly description?: string
-  readonly steps: readonly Step[]
-}
-
-/** What an operation has of its own beside its row; null where it has nothing. */
-export interface OperationDetail {
-  parameters: Record<string, unknown> | null
-  steps: Step[] | null
-  attempts: PastAttempt[] | null
-  messages: KeptMessage[] | null
-  description: string | null
-}
-
 /** An open operation as stored. */
-export interface OperationRow extends OperationKey, OperationDetail {
+export interface OperationRow extends OperationKey, OperationWords {
   status: OperationStatus
   attempt: number
   flow: 'http' | 'mqtt' | 'pull' | 'function' | null
@@ -43,6 +23,10 @@ export interface OperationRow extends OperationKey, OperationDetail {
   deadlineAt: Date | null
   /** the node that has the request in hand, while QUEUED */
   sender: number | null
+  /** where they are not those of the job */
+  parameters: Record<string, unknown> | null
+  /** whether it has a row beside its own: for its parameters, or with the words that a build before migration 0023 kept there */
+  detailed: boolean
 }
 
 /** Key arrays, as every statement on hot tables takes them. */
@@ -58,8 +42,9 @@ export function keyText(key: OperationKey): string {
 const readOpen = statement<OperationRow, [bigint[], number[], bigint[]]>(
   'operations_read_open',
   `select o.job, o.partition, o.entity, o.status, o.attempt, o.flow, o.started_at as "startedAt",
-          o.launched_at as "launchedAt", o.heard_at as "heardAt", o.deadline_at as "deadlineAt", o.sender,
-          d.parameters, d.steps, d.attempts, d.messages, d.description
+          o.launched_at as "launchedAt", o.heard_at as "heardAt", o.deadline_at as "deadlineAt", o.sender, d.parameters,
+          d.job is not null as detailed, ${wordsSql('steps', 'o', 'd')} as steps, ${wordsSql('attempts', 'o', 'd')} as attempts,
+          ${wordsSql('messages', 'o', 'd')} as messages, ${wordsSql('description', 'o', 'd')} as description
      from unnest($1::bigint[], $2::smallint[], $3::bigint[]) as k(job, partition, entity)
      join operation o on ${sameKey('o', 'k')}
      left join operation_detail d on ${sameKey('d', 'k')}`,
@@ -107,17 +92,21 @@ const update = statement<
     (Date | null)[],
     (number | null)[],
     (number | null)[],
+    ...NewWords,
   ]
 >(
   'operations_update',
   `update operation o
       set status = i.status, attempt = i.attempt, flow = i.flow, started_at = i.started_at, launched_at = i.launched_at,
-          heard_at = i.heard_at, deadline_at = i.deadline_at, sender = i.sender
+          heard_at = i.heard_at, deadline_at = i.deadline_at, sender = i.sender, steps = coalesce(i.steps, o.steps),
+          attempts = coalesce(i.attempts, o.attempts), messages = coalesce(i.messages, o.messages),
+          description = coalesce(i.description, o.description)
      from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::operation_status[], $5::smallint[], $6::operation_status[],
                  $7::smallint[], $8::operation_flow[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[],
-                 $12::timestamptz[], $13::timestamptz[], $14::int[], $15::int[]) with ordinality
+                 $12::timestamptz[], $13::timestamptz[], $14::int[], $15::int[], $16::jsonb[], $17::jsonb[], $18::jsonb[],
+                 $19::text[]) with ordinality
        as i(job, partition, entity, expected, expected_attempt, status, attempt, flow, started_at, launched_at, heard_at,
-            deadline_at, expected_heard_at, sender, expected_sender, place)
+            deadline_at, expected_heard_at, sender, expected_sender, steps, attempts, messages, description, place)
     where ${sameKey('o', 'i')}
       and o.status = i.expected and o.attempt = i.expected_attempt
       and o.heard_at is not distinct from i.expected_heard_at and o.sender is not distinct from i.expected_sender
@@ -144,47 +133,9 @@ export async function updateOperations(db: Queryable, changes: readonly Operatio
     changes.map(({ before }) => before.heardAt),
     changes.map(({ after }) => after.sender),
     changes.map(({ before }) => before.sender),
+    ...newWords(changes),
   ])
   return rows.map(({ place }) => place)
-}
-
-const upsertDetail = statement<
-  unknown,
-  [
-    bigint[],
-    number[],
-    bigint[],
-    (string | null)[],
-    (string | null)[],
-    (string | null)[],
-    (string | null)[],
-    (string | null)[],
-  ]
->(
-  'operations_upsert_detail',
-  `insert into operation_detail as d (job, partition, entity, parameters, steps, attempts, messages, description)
-   select i.*
-     from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::jsonb[], $5::jsonb[], $6::jsonb[], $7::jsonb[], $8::text[])
-       as i(job, partition, entity, parameters, steps, attempts, messages, description)
-     join operation o on ${sameKey('o', 'i')}
-   on conflict (job, partition, entity) do update
-      set steps = excluded.steps, attempts = excluded.attempts, messages = excluded.messages,
-          description = excluded.description`,
-)
-
-const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
-
-/** Writes what the operations have of their own. */
-export async function writeDetails(db: Queryable, rows: readonly (OperationKey & OperationDetail)[]): Promise<void> {
-  if (rows.length === 0) return
-  await db.run(upsertDetail, [
-    ...keyArrays(rows),
-    rows.map(row => json(row.parameters)),
-    rows.map(row => json(row.steps)),
-    rows.map(row => json(row.attempts)),
-    rows.map(row => json(row.messages)),
-    rows.map(row => row.description),
-  ])
 }
 
 /** How an operation ends. */
@@ -211,41 +162,42 @@ const end = statement<
     string[],
     string[],
     Date[],
-    (string | null)[],
-    (string | null)[],
-    (string | null)[],
-    (string | null)[],
     (Date | null)[],
-    (string | null)[],
     (number | null)[],
+    boolean[],
+    ...NewWords,
   ]
 >(
   'operations_end',
   `with input as (
      select * from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::operation_status[], $5::smallint[],
                           $6::operation_status[], $7::smallint[], $8::operation_flow[], $9::timestamptz[], $10::int[],
-                          $11::operation_result[], $12::operation_counter[], $13::timestamptz[], $14::jsonb[], $15::jsonb[],
-                          $16::jsonb[], $17::text[], $18::timestamptz[], $19::jsonb[], $20::int[]) with ordinality
-       as i(job, partition, entity, expected, expected_attempt, status, attempt, flow, started_at, organization, result,
-            counter, ended_at, steps, attempts, messages, description, expected_heard_at, parameters, expected_sender, place)
+                          $11::operation_result[], $12::operation_counter[], $13::timestamptz[], $14::timestamptz[], $15::int[],
+                          $16::boolean[], $17::jsonb[], $18::jsonb[], $19::jsonb[], $20::text[]) with ordinality
+       as i(job, partition, entity, expected, expected_attempt, status, attempt, flow, started_at, organization, result, counter,
+            ended_at, expected_heard_at, expected_sender, detailed, steps, attempts, messages, description, place)
    ), gone as (
      delete from operation o using input i
       where ${sameKey('o', 'i')}
         and o.status = i.expected and o.attempt = i.expected_attempt
         and o.heard_at is not distinct from i.expected_heard_at and o.sender is not distinct from i.expected_sender
-     returning i.*
+     returning i.place, i.job, i.partition, i.entity, i.organization, i.status, i.result, i.counter, i.attempt, i.flow, i.started_at,
+               i.ended_at, i.detailed, coalesce(i.steps, o.steps) as steps, coalesce(i.attempts, o.attempts) as attempts,
+               coalesce(i.messages, o.messages) as messages, coalesce(i.description, o.description) as description
    ), freed as (
      delete from operation_live l using gone g
       where ${sameKey('l', 'g')}
    ), detail as (
      delete from operation_detail d using gone g
-      where ${sameKey('d', 'g')}
+      where g.detailed and ${sameKey('d', 'g')}
+     returning d.*
    ), ended as (
      insert into operation_ended (job, partition, entity, organization, status, result, counter, attempt, flow, started_at,
                                   ended_at, parameters, steps, attempts, messages, description)
      select g.job, g.partition, g.entity, g.organization, g.status, g.result, g.counter, g.attempt, g.flow, g.started_at,
-            g.ended_at, g.parameters, g.steps, g.attempts, g.messages, g.description
-       from gone g
+            g.ended_at, d.parameters, ${wordsSql('steps', 'g', 'd')}, ${wordsSql('attempts', 'g', 'd')},
+            ${wordsSql('messages', 'g', 'd')}, ${wordsSql('description', 'g', 'd')}
+       from gone g left join detail d on d.job = g.job and d.partition = g.partition and d.entity = g.entity
    )
    select place::int - 1 as place from gone`,
 )
@@ -268,13 +220,10 @@ export async function endOperations(db: Queryable, ends: readonly OperationEnd[]
     ends.map(each => each.result),
     ends.map(each => each.counter),
     ends.map(each => each.endedAt),
-    ends.map(({ after }) => json(after.steps)),
-    ends.map(({ after }) => json(after.attempts)),
-    ends.map(({ after }) => json(after.messages)),
-    ends.map(({ after }) => after.description),
     ends.map(({ before }) => before.heardAt),
-    ends.map(({ after }) => json(after.parameters)),
     ends.map(({ before }) => before.sender),
+    ends.map(({ before }) => before.detailed),
+    ...newWords(ends),
   ])
   return rows.map(({ place }) => place)
 }

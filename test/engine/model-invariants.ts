@@ -150,7 +150,7 @@ export function createJudge(database: Database, judges: readonly Judge[]): Model
           for (const [rule, broken] of RULES) expect(await tx.query(broken), rule).toEqual([])
           const [kept] = await tx.query<{ lost: string[]; gone: bigint[]; revived: bigint[] }>(sql`
             select array(select unnest(${taken}::text[]) except
-                         select m ->> 'raw' from (select messages from operation_detail union all select messages from operation_ended) o,
+                         select m ->> 'raw' from (select messages from operation union all select messages from operation_ended) o,
                                 jsonb_array_elements(o.messages) m
                          except select message from filed_message) as lost,
                    array(select unnest(${[...created]}::bigint[]) except select job from job) as gone,
