@@ -38,6 +38,17 @@ export interface Launched {
   readonly held: readonly RoutedAddress[]
 }
 
+/** A claimed operation, and what is known of it. */
+interface Due {
+  readonly row: OperationRow
+  /** its `keyText` */
+  readonly text: string
+  /** none where its entity is gone */
+  readonly subject: LaunchSubject | undefined
+  readonly flow: Flow | undefined
+  readonly content: JobContent
+}
+
 /** Judges claimed operations, takes their live slots and moves them on; answers what is to be sent, and for what there is no room. */
 export async function launch(
   tx: Transaction,
@@ -51,22 +62,24 @@ export async function launch(
     readLaunchSubjects(tx, claimed),
     readJobContents(tx, [...new Set(claimed.map(({ job }) => job))]),
   ])
-  const due = rows.filter(row => row.status === 'PENDING' || row.status === 'QUEUED')
   const subjects = new Map(subjectRows.map(subject => [keyText(subject), subject]))
-  const flows = new Map<string, Flow>()
+  const due = rows
+    .filter(row => row.status === 'PENDING' || row.status === 'QUEUED')
+    .map((row): Due => {
+      const text = keyText(row)
+      const subject = subjects.get(text)
+      return { row, text, subject, flow: subject && flowOf(subject), content: contents.get(row.job)! }
+    })
   const happenings: Happening[] = []
-  const wanting: OperationRow[] = []
+  const wanting: Due[] = []
   const held: RoutedAddress[] = []
-  const taken: OperationRow[] = []
-  const take = (row: OperationRow, seen: 'launch' | 'resent') => {
-    happenings.push({ key: row, seen, node: parts.node })
-    if (flows.get(keyText(row)) === 'pull') happenings.push({ key: row, seen: 'away', flow: 'pull' })
+  const taken = new Map<string, Due>()
+  const take = ({ row: key, flow }: Due, seen: 'launch' | 'resent') => {
+    happenings.push({ key, seen, node: parts.node })
+    if (flow === 'pull') happenings.push({ key, seen: 'away', flow })
   }
-  for (const row of due) {
-    const subject = subjects.get(keyText(row))
-    const flow = subject && flowOf(subject)
-    if (flow) flows.set(keyText(row), flow)
-    const content = contents.get(row.job)!
+  for (const each of due) {
+    const { row, subject, flow, content } = each
     const fits = subject === undefined || row.status === 'QUEUED' || applies(content, subject)
     if (subject && flow && fits) {
       const key = { job: row.job, partition: row.partition, entity: row.entity }
@@ -76,49 +89,50 @@ export async function launch(
         continue
       }
     }
-    taken.push(row)
+    taken.set(each.text, each)
     if (row.status === 'QUEUED') {
-      if (flow) take(row, 'resent')
+      if (flow) take(each, 'resent')
       else happenings.push({ key: row, seen: 'unreachable', description: NOT_CARRIED })
     } else if (!subject || !fits) happenings.push({ key: row, seen: 'refusedAtLaunch' })
     else if (!flow) happenings.push({ key: row, seen: 'unsupportedAtLaunch', description: NOT_CARRIED })
-    else if (row.startedAt === null) wanting.push(row)
-    else take(row, 'launch')
+    else if (row.startedAt === null) wanting.push(each)
+    else take(each, 'launch')
   }
-  const free = new Set(
-    (
-      await takeLiveSlots(
-        tx,
-        wanting.map(row => ({ ...row, name: contents.get(row.job)!.name })),
-      )
-    ).map(keyText),
-  )
-  for (const row of wanting) {
-    if (free.has(keyText(row))) take(row, 'launch')
-    else happenings.push({ key: row, seen: 'slotTaken' })
+  const slots = wanting.map(({ row: { job, partition, entity }, content: { name } }) => ({
+    job,
+    partition,
+    entity,
+    name,
+  }))
+  const free = new Set((await takeLiveSlots(tx, slots)).map(keyText))
+  for (const each of wanting) {
+    if (free.has(each.text)) take(each, 'launch')
+    else happenings.push({ key: each.row, seen: 'slotTaken' })
   }
 
-  const applied = await applyHappenings(tx, happenings, now, { read: taken })
-  const { written } = applied
-  const moved = new Set(written.map(keyText))
+  const applied = await applyHappenings(tx, happenings, now, { read: [...taken.values()].map(({ row }) => row) })
+  const requests: (OperationRequest & { flow: Flow })[] = []
+  const queued: OperationRow[] = []
+  const waiting: DeviceNumbers[] = []
+  for (const row of applied.written) {
+    const text = keyText(row)
+    const { subject, flow, content } = taken.get(text)!
+    free.delete(text)
+    if (row.status === 'QUEUED') {
+      queued.push(row)
+      requests.push(requestOf(row, { subject: subject!, flow: flow!, content }, parts))
+    } else if (row.status === 'WAITING_FOR_CONNECTION') {
+      waiting.push({ partition: subject!.devicePartition!, entity: subject!.device! })
+    }
+  }
   // A slot whose operation was cancelled under the claim would be held for ever.
-  const kept = wanting.filter(row => free.has(keyText(row)) && !moved.has(keyText(row)))
+  const kept = wanting.filter(({ text }) => free.has(text)).map(({ row }) => row)
   tx.behind(freeLiveSlots(tx, kept))
-  const queued = written.filter(row => row.status === 'QUEUED')
   const takenAt = parts.clock.now()
   const dueAt = new Date(takenAt.getTime() + SEND_TIMER_MS)
   const timers = queued.map((key): Timer => ({ key, dueAt, duty: 'send', node: parts.node }))
   tx.behind(armTimers(tx, timers))
-  return {
-    takenAt,
-    applied,
-    held,
-    requests: queued.map(row => requestOf(row, subjects.get(keyText(row))!, contents.get(row.job)!, parts, flows)),
-    waiting: written
-      .filter(row => row.status === 'WAITING_FOR_CONNECTION')
-      .map(row => subjects.get(keyText(row))!)
-      .map(subject => ({ partition: subject.devicePartition!, entity: subject.device! })),
-  }
+  return { takenAt, applied, held, requests, waiting }
 }
 
 function flowOf(subject: LaunchSubject): Flow | undefined {
@@ -136,12 +150,9 @@ function applies(content: JobContent, subject: LaunchSubject): boolean {
 
 function requestOf(
   row: OperationRow,
-  subject: LaunchSubject,
-  content: JobContent,
+  { subject, flow, content }: { readonly subject: LaunchSubject; readonly flow: Flow; readonly content: JobContent },
   parts: Pick<LaunchingParts, 'openKey'>,
-  flows: ReadonlyMap<string, Flow>,
 ): OperationRequest & { flow: Flow } {
-  const flow = flows.get(keyText(row))!
   // A device that is called over HTTP is shown its key, and a function may call it so; over any other way it has shown its own.
   const isCalled = flow === 'http' || flow === 'function'
   const apiKey = isCalled && subject.apiKeySealed ? parts.openKey(subject.apiKeySealed) : undefined

@@ -5,24 +5,40 @@ import { keyArrays } from './operations.ts'
 import { sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 
-const takeSlots = statement<OperationKey, [bigint[], number[], bigint[], string[]]>(
+/** The keys of slots that were free, in three columns; null where all of them were, as mostly they are. */
+interface Taken {
+  jobs: bigint[] | null
+  partitions: number[] | null
+  entities: bigint[] | null
+}
+
+const takenSql = (column: string) =>
+  `case when count(*) < cardinality($1::bigint[]) then coalesce(array_agg(${column}), '{}') end`
+
+const takeSlots = statement<Taken, [bigint[], number[], bigint[], string[]]>(
   'claims_take_slots',
-  `insert into operation_live (partition, entity, name, job)
-   select i.partition, i.entity, i.name, i.job
-     from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::text[]) as i(job, partition, entity, name)
-     join operation o on ${sameKey('o', 'i')}
-    order by i.partition, i.entity, i.name, i.job
-   on conflict do nothing
-   returning job, partition, entity`,
+  `with taken as (
+     insert into operation_live (partition, entity, name, job)
+     select i.partition, i.entity, i.name, i.job
+       from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::text[]) as i(job, partition, entity, name)
+       join operation o on ${sameKey('o', 'i')}
+      order by i.partition, i.entity, i.name, i.job
+     on conflict do nothing
+     returning job, partition, entity
+   )
+   select ${takenSql('job')} as jobs, ${takenSql('partition')} as partitions, ${takenSql('entity')} as entities from taken`,
 )
 
 /** Takes live slots in entity order; answers those that were free. */
-export function takeLiveSlots(
+export async function takeLiveSlots(
   db: Queryable,
   wanted: readonly (OperationKey & { readonly name: string })[],
-): Promise<OperationKey[]> {
-  if (wanted.length === 0) return Promise.resolve([])
-  return db.run(takeSlots, [...keyArrays(wanted), wanted.map(each => each.name)])
+): Promise<readonly OperationKey[]> {
+  if (wanted.length === 0) return []
+  const [taken] = await db.run(takeSlots, [...keyArrays(wanted), wanted.map(each => each.name)])
+  const { jobs, partitions, entities } = taken!
+  if (jobs === null) return wanted
+  return jobs.map((job, i) => ({ job, partition: partitions![i]!, entity: entities![i]! }))
 }
 
 const freeSlots = statement<unknown, [bigint[], number[], bigint[]]>(

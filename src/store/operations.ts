@@ -74,8 +74,20 @@ export interface OperationChange {
   readonly after: OperationRow
 }
 
+/** Which rows of a batch were written, by their places from 0; null for all, as mostly it is, so that they need not be sent one by one. */
+interface Written {
+  places: number[] | null
+}
+
+const writtenSql = (written: string) =>
+  `select case when count(*) < cardinality($1::bigint[]) then coalesce(array_agg(place), '{}') end as places from ${written}`
+
+function placesWritten([written]: readonly Written[], count: number): number[] {
+  return written!.places ?? Array.from({ length: count }, (_, place) => place)
+}
+
 const update = statement<
-  { place: number },
+  Written,
   [
     bigint[],
     number[],
@@ -96,21 +108,24 @@ const update = statement<
   ]
 >(
   'operations_update',
-  `update operation o
-      set status = i.status, attempt = i.attempt, flow = i.flow, started_at = i.started_at, launched_at = i.launched_at,
-          heard_at = i.heard_at, deadline_at = i.deadline_at, sender = i.sender, steps = coalesce(i.steps, o.steps),
-          attempts = coalesce(i.attempts, o.attempts), messages = coalesce(i.messages, o.messages),
-          description = coalesce(i.description, o.description)
-     from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::operation_status[], $5::smallint[], $6::operation_status[],
-                 $7::smallint[], $8::operation_flow[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[],
-                 $12::timestamptz[], $13::timestamptz[], $14::int[], $15::int[], $16::jsonb[], $17::jsonb[], $18::jsonb[],
-                 $19::text[]) with ordinality
-       as i(job, partition, entity, expected, expected_attempt, status, attempt, flow, started_at, launched_at, heard_at,
-            deadline_at, expected_heard_at, sender, expected_sender, steps, attempts, messages, description, place)
-    where ${sameKey('o', 'i')}
-      and o.status = i.expected and o.attempt = i.expected_attempt
-      and o.heard_at is not distinct from i.expected_heard_at and o.sender is not distinct from i.expected_sender
-   returning i.place::int - 1 as place`,
+  `with moved as (
+     update operation o
+        set status = i.status, attempt = i.attempt, flow = i.flow, started_at = i.started_at, launched_at = i.launched_at,
+            heard_at = i.heard_at, deadline_at = i.deadline_at, sender = i.sender, steps = coalesce(i.steps, o.steps),
+            attempts = coalesce(i.attempts, o.attempts), messages = coalesce(i.messages, o.messages),
+            description = coalesce(i.description, o.description)
+       from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::operation_status[], $5::smallint[], $6::operation_status[],
+                   $7::smallint[], $8::operation_flow[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[],
+                   $12::timestamptz[], $13::timestamptz[], $14::int[], $15::int[], $16::jsonb[], $17::jsonb[], $18::jsonb[],
+                   $19::text[]) with ordinality
+         as i(job, partition, entity, expected, expected_attempt, status, attempt, flow, started_at, launched_at, heard_at,
+              deadline_at, expected_heard_at, sender, expected_sender, steps, attempts, messages, description, place)
+      where ${sameKey('o', 'i')}
+        and o.status = i.expected and o.attempt = i.expected_attempt
+        and o.heard_at is not distinct from i.expected_heard_at and o.sender is not distinct from i.expected_sender
+     returning i.place::int - 1 as place
+   )
+   ${writtenSql('moved')}`,
 )
 
 /**
@@ -135,7 +150,7 @@ export async function updateOperations(db: Queryable, changes: readonly Operatio
     changes.map(({ before }) => before.sender),
     ...newWords(changes),
   ])
-  return rows.map(({ place }) => place)
+  return placesWritten(rows, changes.length)
 }
 
 /** How an operation ends. */
@@ -147,7 +162,7 @@ export interface OperationEnd extends OperationChange {
 }
 
 const end = statement<
-  { place: number },
+  Written,
   [
     bigint[],
     number[],
@@ -181,7 +196,7 @@ const end = statement<
       where ${sameKey('o', 'i')}
         and o.status = i.expected and o.attempt = i.expected_attempt
         and o.heard_at is not distinct from i.expected_heard_at and o.sender is not distinct from i.expected_sender
-     returning i.place, i.job, i.partition, i.entity, i.organization, i.status, i.result, i.counter, i.attempt, i.flow, i.started_at,
+     returning i.place::int - 1 as place, i.job, i.partition, i.entity, i.organization, i.status, i.result, i.counter, i.attempt, i.flow, i.started_at,
                i.ended_at, i.detailed, coalesce(i.steps, o.steps) as steps, coalesce(i.attempts, o.attempts) as attempts,
                coalesce(i.messages, o.messages) as messages, coalesce(i.description, o.description) as description
    ), freed as (
@@ -199,7 +214,7 @@ const end = statement<
             ${wordsSql('messages', 'g', 'd')}, ${wordsSql('description', 'g', 'd')}
        from gone g left join detail d on d.job = g.job and d.partition = g.partition and d.entity = g.entity
    )
-   select place::int - 1 as place from gone`,
+   ${writtenSql('gone')}`,
 )
 
 /**
@@ -225,5 +240,5 @@ export async function endOperations(db: Queryable, ends: readonly OperationEnd[]
     ends.map(({ before }) => before.detailed),
     ...newWords(ends),
   ])
-  return rows.map(({ place }) => place)
+  return placesWritten(rows, ends.length)
 }
