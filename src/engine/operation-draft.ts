@@ -99,14 +99,13 @@ export class OperationDraft {
   apply(happening: Happening, now: Date): Answer {
     const { word, seen } = happening
     if (isPast(happening, this.row, now)) return 'taken'
+    const state = this.state()
     const event = word
-      ? nameWord(this.state(), this.rules, { resultCode: word.resultCode, steps: word.steps.length })
-      : nameObservation(this.state(), this.rules, seen!)
+      ? nameWord(state, this.rules, { resultCode: word.resultCode, steps: word.steps.length })
+      : nameObservation(state, this.rules, seen!)
     if (event === undefined) return 'unknown'
-    if (event === 'stray' && !word) return 'taken'
     const result = word?.resultCode === undefined ? undefined : deviceResult(word.resultCode)
-    const decision = decide(this.state().phase, event, result)
-    if (decision.effects.includes('file')) return 'stray'
+    const decision = decide(state.phase, event, result)
     const outcome = result ?? (seen && OBSERVED_RESULTS[seen]) ?? 'ERROR_TIMEOUT'
     const swallowed = this.#maySwallow(happening)
     this.#carryOut(event, decision, happening, outcome, now)
@@ -157,7 +156,7 @@ export class OperationDraft {
     if (event === 'launch' || (takenUp && !isHandOut)) row.heardAt = null
     if (cameBack) row.heardAt = cameBack
     if (event === 'sent' || isHandOut || word) row.heardAt = laterThan(row.heardAt, now)
-    if (happening.flow && event !== 'stray') row.flow = happening.flow
+    if (happening.flow) row.flow = happening.flow
     row.status = decision.status
     this.consequences.deadline = row.deadlineAt !== null && row.deadlineAt !== this.before.deadlineAt
     if (decision.result && decision.counter) {

@@ -19,10 +19,10 @@ const standStillMs = 1_000
 const shownOut = `set_config('idle_in_transaction_session_timeout', '${standStillMs}', true)`
 
 const enterGate = statement<unknown, []>(
-  'claims_enter_gate',
+  'launch_gate_enter',
   `select pg_advisory_xact_lock_shared(${gateLock}), ${shownOut}`,
 )
-const closeGate = statement<unknown, []>('claims_close_gate', `select pg_advisory_xact_lock(${gateLock}), ${shownOut}`)
+const closeGate = statement<unknown, []>('launch_gate_close', `select pg_advisory_xact_lock(${gateLock}), ${shownOut}`)
 
 /** Taken by claims and hand-outs before they read which jobs may launch; held until their transaction ends. */
 export async function enterLaunchGate(db: Queryable): Promise<void> {

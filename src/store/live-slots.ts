@@ -16,7 +16,7 @@ const takenSql = (column: string) =>
   `case when count(*) < cardinality($1::bigint[]) then coalesce(array_agg(${column}), '{}') end`
 
 const takeSlots = statement<Taken, [bigint[], number[], bigint[], string[]]>(
-  'claims_take_slots',
+  'live_slots_take',
   `with taken as (
      insert into operation_live (partition, entity, name, job)
      select i.partition, i.entity, i.name, i.job
@@ -42,7 +42,7 @@ export async function takeLiveSlots(
 }
 
 const freeSlots = statement<unknown, [bigint[], number[], bigint[]]>(
-  'claims_free_slots',
+  'live_slots_free',
   `delete from operation_live l using unnest($1::bigint[], $2::smallint[], $3::bigint[]) as i(job, partition, entity)
     where ${sameKey('l', 'i')}`,
 )

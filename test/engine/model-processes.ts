@@ -24,7 +24,7 @@ export const DEATH_STATEMENTS = [
   'targets_rank_by_hash',
   'targets_rank_by_strategy',
   'claims_claim',
-  'claims_take_slots',
+  'live_slots_take',
   'operations_update',
   'operations_end',
   'operations_upsert_detail',
