@@ -62,8 +62,13 @@ export interface EntitiesParts {
   readonly closeEntities: (tx: Transaction, entities: readonly EntityKey[], now: Date) => Promise<unknown>
   /** told after the commit of entities deleted and of devices whose key has changed */
   readonly onGone?: (entities: readonly EntityKey[]) => void
-  /** told after the commit of devices that are reached over HTTP from now on, or elsewhere */
-  readonly onReachedAnew?: (devices: readonly EntityKey[]) => void
+  /**
+   * makes ready what waits for devices that are reached over HTTP from now on, or elsewhere, in the transaction that says so; answers
+   * whether there was something
+   */
+  readonly wakeReached: (tx: Transaction, devices: readonly EntityKey[]) => Promise<boolean>
+  /** told after the commit that something was */
+  readonly onWoken?: () => void
 }
 
 export interface Entities {
@@ -89,15 +94,15 @@ interface Round {
   readonly now: Date
 }
 
-/** Its answers by place, the entities that are no more, and the devices that are reached in another way. */
+/** Its answers by place, the entities that are no more, and whether operations were made ready. */
 interface RoundResult {
   readonly outcomes: Map<number, EntityOutcome>
   readonly gone: readonly EntityKey[]
-  readonly reachedAnew: readonly EntityKey[]
+  readonly woken: boolean
 }
 
 export function createEntities(parts: EntitiesParts): Entities {
-  const { database, clock, datastreams, closeEntities, onGone, onReachedAnew } = parts
+  const { database, clock, datastreams, closeEntities, wakeReached, onGone, onWoken } = parts
 
   async function write(
     owner: EntityOwner,
@@ -123,7 +128,7 @@ export function createEntities(parts: EntitiesParts): Entities {
       const result = await database.transaction(work, { byKey: action === 'DELETE' })
       for (const [at, outcome] of result.outcomes) outcomes.set(at, outcome)
       if (result.gone.length > 0) onGone?.(result.gone)
-      if (result.reachedAnew.length > 0) onReachedAnew?.(result.reachedAnew)
+      if (result.woken) onWoken?.()
     }
     return requests.map((_, at) => outcomes.get(at)!)
   }
@@ -159,15 +164,14 @@ export function createEntities(parts: EntitiesParts): Entities {
             },
       )
     }
-    if (linked) {
-      const written = rows.filter(row => inserted.has(row.identifier))
-      await settle(
-        tx,
-        owner,
-        written.map(row => ({ ...inserted.get(row.identifier)!, resourceType: row.resourceType, now: row })),
-      )
-    }
-    return { outcomes, gone: [], reachedAnew: [] }
+    if (!linked) return { outcomes, gone: [], woken: false }
+    const written = rows.filter(row => inserted.has(row.identifier))
+    const moved = await settle(
+      tx,
+      owner,
+      written.map(row => ({ ...inserted.get(row.identifier)!, resourceType: row.resourceType, now: row })),
+    )
+    return { outcomes, gone: [], woken: await wakeReached(tx, moved) }
   }
 
   async function change(tx: Transaction, { owner, action, drafts, now }: Round): Promise<RoundResult> {
@@ -214,7 +218,7 @@ export function createEntities(parts: EntitiesParts): Entities {
     const linked = changes.filter(
       ({ before, now }) => canBeCarried(before) || carriedBy(before).length > 0 || (now && carriedBy(now).length > 0),
     )
-    await settle(
+    const moved = await settle(
       tx,
       owner,
       linked.map(({ before: { partition, entity, identifier, resourceType }, now }) => ({
@@ -228,7 +232,7 @@ export function createEntities(parts: EntitiesParts): Entities {
     const reachedAnew = changes
       .filter(({ before, now }) => now && isReachedAnew(traitsOf(before), traitsOf(now)))
       .map(({ before }) => before)
-    return { outcomes, gone, reachedAnew }
+    return { outcomes, gone, woken: await wakeReached(tx, [...reachedAnew, ...moved]) }
   }
 
   async function newKey(organization: number, identifier: string, key: KeptKey | null): Promise<void> {
@@ -255,15 +259,19 @@ interface Linked extends EntityKey {
   readonly now: Entity | undefined
 }
 
-/** Brings what carries what in step with what was written. */
-async function settle(tx: Transaction, { organization }: EntityOwner, linked: readonly Linked[]): Promise<void> {
-  if (linked.length === 0) return
+/** Brings what carries what in step with what was written; answers the devices whose address was changed by it. */
+async function settle(
+  tx: Transaction,
+  { organization }: EntityOwner,
+  linked: readonly Linked[],
+): Promise<readonly EntityKey[]> {
+  if (linked.length === 0) return []
   const devices = linked.filter(({ resourceType }) => resourceType === 'entity.device')
   const named = devices.length > 0 ? await writeCarried(tx, organization, devices) : []
   const own = linked
     .filter(canBeCarried)
     .map(({ identifier }) => ({ identifier, partition: partitionOf(organization, identifier) }))
-  await settleCarried(tx, organization, [...named, ...own], devices, IDS.address)
+  return await settleCarried(tx, organization, [...named, ...own], devices, IDS.address)
 }
 
 function canBeCarried({ resourceType }: { readonly resourceType: ResourceType }): boolean {

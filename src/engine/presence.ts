@@ -4,9 +4,10 @@
  */
 import type { Database, Transaction } from '../store/database.ts'
 import { type DeviceNumbers, type DeviceOperation, liveOperationsOf } from '../store/operation-devices.ts'
-import { connectedAmongDevices, type PresenceSign, recordPresence } from '../store/presence.ts'
+import { devicesThereAmong, type PresenceSign, recordPresence } from '../store/presence.ts'
 import type { Clock } from './clock.ts'
 import { gathered } from './device-batch.ts'
+import { wakeReached } from './device-reaching.ts'
 import { openJobsAmong } from './job-launching.ts'
 import type { Happening } from './operation-draft.ts'
 import type { OperationMemory } from './operation-memory.ts'
@@ -31,11 +32,9 @@ export interface Presence {
   seen(device: DeviceNumbers): Promise<void>
   /**
    * Looks again at devices whose operations have just begun to wait, because they were away at an instant: one that connected
-   * since is sent to at once what waits for it, and nothing again.
+   * since, or was given an address meanwhile, is sent to at once what waits for it, and nothing again.
    */
   lookAgain(devices: readonly DeviceNumbers[], awayAt: Date): Promise<void>
-  /** The devices are reached in another way than before: what waits for them is tried that way, and nothing again. */
-  reachedAnew(devices: readonly DeviceNumbers[]): Promise<void>
   /** Records anew what is connected to this node, where others may have forgotten it. No connection broke: nothing is sent again. */
   recordAgain(): Promise<void>
   /** devices connected to this node */
@@ -103,9 +102,12 @@ export function createPresence(parts: {
   const lookAgain = gathered(async (looks: readonly { devices: readonly DeviceNumbers[]; awayAt: Date }[]) => {
     const firstAwayAt = Math.min(...looks.map(({ awayAt }) => awayAt.getTime()))
     const devices = looks.flatMap(look => look.devices)
-    const connected = await connectedAmongDevices(database, devices, new Date(firstAwayAt - CONNECT_MARGIN_MS))
+    const there = await devicesThereAmong(database, devices, new Date(firstAwayAt - CONNECT_MARGIN_MS))
+    const connected = there.filter(({ overHttp }) => !overHttp)
     // What a connect does to what was sent before it, it does itself: this may be one that was there all the time, and is recorded again.
     if (connected.length > 0) await wakeOperations(connected.map(device => ({ ...device, stayed: true })))
+    const reached = there.filter(({ overHttp }) => overHttp)
+    if (reached.length > 0 && (await database.transaction(tx => wakeReached(tx, reached), BY_KEY))) onCommit()
     return looks.map(() => undefined)
   })
 
@@ -133,7 +135,6 @@ export function createPresence(parts: {
     heard,
     seen,
     lookAgain: (devices, awayAt) => lookAgain({ devices, awayAt }),
-    reachedAnew: devices => wakeOperations(devices.map(device => ({ ...device, stayed: true }))),
     connectedHere: () => held.size,
     async recordAgain() {
       const signs = [...held.values()].map(device =>

@@ -11,6 +11,7 @@ import type { ConnectorFunctions } from '../engine/connector-functions.ts'
 import { createDatastreams } from '../engine/datastreams.ts'
 import type { createDeviceAccess } from '../engine/device-access.ts'
 import type { DeviceNames } from '../engine/device-names.ts'
+import { wakeReached } from '../engine/device-reaching.ts'
 import type { Engine } from '../engine/engine.ts'
 import { createEntities } from '../engine/entities.ts'
 import { createJobs } from '../engine/jobs.ts'
@@ -89,7 +90,6 @@ export function southOf({
 export function northParts(parts: Shared, live: Live): NorthParts {
   const {
     config,
-    log,
     database,
     clock,
     now,
@@ -140,11 +140,8 @@ export function northParts(parts: Shared, live: Live): NorthParts {
         mqtt.disconnect(entities)
         engine.wake()
       },
-      onReachedAnew(devices) {
-        engine.presence.reachedAnew(devices).catch((error: unknown) => {
-          log.warn({ err: error }, 'what waits for devices that are reached in another way was not sent')
-        })
-      },
+      wakeReached,
+      onWoken: engine.wake,
     }),
     jobs: createJobs({
       ...jobsParts,

@@ -98,7 +98,7 @@ const settleCarriers = statement<unknown, [number, number[], string[]]>(
     where s.partition = x.partition and s.entity = x.entity and s.device is distinct from x.device`,
 )
 
-const settleAddresses = statement<unknown, [number, number[], string[], number[], bigint[], string]>(
+const settleAddresses = statement<EntityKey, [number, number[], string[], number[], bigint[], string]>(
   'carried_settle_addresses',
   `update entity d set address = x.address
      from (
@@ -117,13 +117,14 @@ const settleAddresses = statement<unknown, [number, number[], string[], number[]
               and c.resource_type = 'entity.subscription' and s.address is not null
             order by c.place, c.identifier limit 1) s on true
         where e.resource_type = 'entity.device') x
-    where d.partition = x.partition and d.entity = x.entity and d.address is distinct from x.address`,
+    where d.partition = x.partition and d.entity = x.entity and d.address is distinct from x.address
+   returning d.partition, d.entity`,
 )
 
 /**
  * Brings the columns of `entity` in step: of everything named, the device that carries it (of several, the one provisioned first)
  * and where that is; of the devices, and of those that carry something named, their address: their own first one, else that of the first subscription
- * they carry.
+ * they carry. Answers the devices whose address was changed.
  */
 export async function settleCarried(
   db: Queryable,
@@ -131,10 +132,10 @@ export async function settleCarried(
   names: readonly CarriedName[],
   devices: readonly EntityKey[],
   addressId: string,
-): Promise<void> {
+): Promise<EntityKey[]> {
   const arrays = [names.map(({ partition }) => partition), names.map(({ identifier }) => identifier)] as const
   if (names.length > 0) await db.run(settleCarriers, [organization, ...arrays])
-  await db.run(settleAddresses, [
+  return await db.run(settleAddresses, [
     organization,
     ...arrays,
     devices.map(({ partition }) => partition),

@@ -96,7 +96,8 @@ export interface Database extends Queryable {
   close(): Promise<void>
 }
 
-const planByKey = [
+/** Has the server plan the rest of a transaction as `byKey` does from its beginning. */
+export const planByKey = [
   'plan_cache_mode = force_generic_plan',
   'enable_seqscan = off',
   'enable_indexonlyscan = off',

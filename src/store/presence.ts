@@ -3,6 +3,7 @@
  */
 import type { Queryable } from './database.ts'
 import type { DeviceNumbers } from './operation-devices.ts'
+import { overHttpSql } from './operation-waking.ts'
 import { statement } from './statement.ts'
 
 /** A sign of a device: it connected, its connection ended, or it was merely seen. */
@@ -108,21 +109,26 @@ export async function endSilentCalls(db: Queryable, silentSince: Date, now: Date
   return (await db.run(endSilent, [silentSince, now, limit]))[0]!.count
 }
 
-const connectedAmong = statement<{ partition: number; entity: bigint }, [number[], bigint[], Date]>(
-  'presence_connected_among',
-  `select p.partition, p.entity from unnest($1::smallint[], $2::bigint[]) as d(partition, entity)
-     join presence p on p.partition = d.partition and p.entity = d.entity
-    where p.mqtt_connection is not null and p.connected_at >= $3`,
+const thereAmong = statement<DeviceNumbers & { overHttp: boolean }, [number[], bigint[], Date]>(
+  'presence_there_among',
+  `select d.partition, d.entity, ${overHttpSql} as "overHttp"
+     from unnest($1::smallint[], $2::bigint[]) as k(partition, entity)
+     join entity d on d.partition = k.partition and d.entity = k.entity
+     left join presence p on p.partition = d.partition and p.entity = d.entity
+    where p.mqtt_connection is not null and p.connected_at >= $3 or ${overHttpSql}`,
 )
 
-/** Those of the devices that have connected over MQTT since an instant, and are still connected. */
-export function connectedAmongDevices(
+/**
+ * Those of the devices that are there by now: they have connected over MQTT since an instant and are still connected, or are reached over
+ * HTTP.
+ */
+export function devicesThereAmong(
   db: Queryable,
   devices: readonly DeviceNumbers[],
   since: Date,
-): Promise<DeviceNumbers[]> {
+): Promise<(DeviceNumbers & { overHttp: boolean })[]> {
   if (devices.length === 0) return Promise.resolve([])
-  return db.run(connectedAmong, [devices.map(device => device.partition), devices.map(device => device.entity), since])
+  return db.run(thereAmong, [devices.map(device => device.partition), devices.map(device => device.entity), since])
 }
 
 const leftAmong = statement<{ partition: number; entity: bigint }, [number[], bigint[]]>(

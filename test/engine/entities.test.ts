@@ -17,7 +17,7 @@ const reachedAnew: EntityKey[] = []
 const entities = testEntities(database, {
   closeEntities: async (_tx, of) => void closed.push(...of),
   onGone: of => void gone.push(...of),
-  onReachedAnew: of => void reachedAnew.push(...of),
+  wakeReached: async (_tx, of) => reachedAnew.push(...of) > 0,
 })
 const acme = await addOrganization(database, 'acme')
 
@@ -293,7 +293,7 @@ describe('a device and what it carries', () => {
   })
 })
 
-it('tells of devices that are reached over HTTP from now on, or elsewhere, and of no others', async () => {
+it('wakes what waits for devices that are reached over HTTP from now on, or elsewhere, and for no others', async () => {
   const URL_ID = 'provision.device.operation.url'
   const FLOW = 'provision.device.operation.flow'
   reachedAnew.length = 0

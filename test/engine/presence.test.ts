@@ -41,38 +41,16 @@ test('a device that is away is waited for, and sent to when it connects', async 
   expect(await operationOf(bench, job, device)).toMatchObject({ status: 'FINISHED', attempt: 1 })
 })
 
-test('a device that was away is sent to over HTTP once it is reached so', async () => {
-  bench.device = away
+test('a device that is given a way over HTTP while "away" is being written is sent to at once', async () => {
   const { job, device, numbers } = await jobOnNew()
-  await bench.settle()
-  bench.device = obedient()
-  await database.query(sql`update entity set flow = 'http' where entity = ${numbers.entity}`)
-  await engine.presence.reachedAnew([numbers])
+  bench.device = async (_, report) => {
+    bench.device = obedient()
+    await database.query(sql`update entity set flow = 'http' where entity = ${numbers.entity}`)
+    report({ seen: 'away' })
+  }
   await bench.settle()
   expect(await operationOf(bench, job, device)).toMatchObject({ status: 'FINISHED', attempt: 1 })
-  expect(bench.sent.length).toBe(2)
 })
-
-test.for([
-  ['http', null],
-  [null, 'http://127.0.0.1:9/'],
-] as const)(
-  'a device that is reached over HTTP (flow %s, URL %s) since its job was paused is sent to after the resume',
-  async ([flow, url]) => {
-    bench.device = away
-    const { job, device, numbers } = await jobOnNew()
-    await bench.settle()
-    await jobs.change(caller, job, { active: false })
-    bench.device = obedient()
-    await database.query(sql`update entity set flow = ${flow}, url = ${url} where entity = ${numbers.entity}`)
-    await engine.presence.reachedAnew([numbers])
-    await bench.settle()
-    expect(await operationOf(bench, job, device)).toMatchObject({ status: 'WAITING_FOR_CONNECTION' })
-    await jobs.change(caller, job, { active: true })
-    await bench.settle()
-    expect(await operationOf(bench, job, device)).toMatchObject({ status: 'FINISHED', attempt: 1 })
-  },
-)
 
 test('a device that connects while "away" is being written is sent to at once', async () => {
   const { job, device, numbers } = await jobOnNew()

@@ -40,6 +40,8 @@ const OVER_ALL_PARTITIONS = new Set([
   'operation_cancels_any_open',
   // what a device carries is anywhere; runs once per batch of devices that come or go
   'operation_devices_live',
+  // the same of devices that are given an address, or began to wait just then
+  'operation_waking_of_devices',
   'presence_end_silent_calls',
   'presence_forget_called',
   'presence_forget_nodes',
