@@ -25,6 +25,7 @@ export function testEntities(database: Database, parts: Partial<EntitiesParts> =
       return { key, hash: hashKey(key), sealed: Buffer.from(key) }
     },
     closeEntities: async () => {},
+    drainEntities: async () => {},
     wakeReached: async () => false,
     ...parts,
   })

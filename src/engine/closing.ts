@@ -1,10 +1,9 @@
 /**
- * What ends with the things that operations need: entities, operation types and organizations. Each is called in the transaction
- * that removes the thing, and of a type before it as well. Tasks are locked first, then jobs, then the launch gate. Refuses to remove the
- * thing.
+ * What ends with the things that operations need: entities and operation types. Each is drained before the transaction that removes the
+ * thing, a chunk at a time, and closed in it. Tasks are locked first, then jobs, then the launch gate. Refuses to remove the thing.
  */
 import { type OperationKey, operationId } from '../domain/identity.ts'
-import { firstOpenOperations, lockOpenJobs, removeHistory, removeHoldings } from '../store/closing.ts'
+import { countOpenOfEntities, firstOpenOperations, lockOpenJobs } from '../store/closing.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import type { EntityKey } from '../store/entities.ts'
 import { lockJobs } from '../store/jobs.ts'
@@ -17,8 +16,29 @@ import { cancelTask } from './tasks.ts'
 const CHUNK = 5_000
 const JOBS_PER_CHUNK = 100
 
+/** So many operations end with their entities in one transaction; more are drained before. */
+const AT_ONCE_MAX = 500
+
+/**
+ * Ends what runs on entities that are about to go, where that is much: a chunk at a time, each in a transaction of its own, since nothing is
+ * launched anywhere meanwhile. What comes after it is left to `closeEntities`.
+ */
+export async function drainEntities(database: Database, entities: readonly EntityKey[], now: Date): Promise<void> {
+  if (entities.length === 0) return
+  const busy = await database.transaction(tx => countOpenOfEntities(tx, entities), { byKey: true })
+  if (busy.reduce((sum, { count }) => sum + count, 0) <= AT_ONCE_MAX) return
+  for (let from = 0; from < busy.length; ) {
+    const first = from
+    for (let left = CHUNK; from < busy.length && (from === first || busy[from]!.count <= left); from += 1)
+      left -= busy[from]!.count
+    await database.transaction(tx => closeEntities(tx, busy.slice(first, from), now), { byKey: true })
+  }
+}
+
 /** Ends what runs on entities as CANCELLED_INTERNAL. Serves: Operation `result` values. */
 export async function closeEntities(tx: Transaction, entities: readonly EntityKey[], now: Date): Promise<void> {
+  // What has no operation by now is launched no more: nobody has to wait for that.
+  if ((await countOpenOfEntities(tx, entities)).length === 0) return
   await holdLaunchGate(tx)
   await closeOperationsOfEntities(tx, entities, now)
 }
@@ -74,12 +94,4 @@ async function endAll(tx: Transaction, job: bigint, now: Date): Promise<void> {
     if (ended < CHUNK) return
     from = next
   }
-}
-
-/** Ends everything that an organization runs and removes what it holds, but for its users and types. */
-export async function closeOrganization(tx: Transaction, organization: number): Promise<void> {
-  await lockOpenJobs(tx, organization, null)
-  await removeHistory(tx, organization)
-  await holdLaunchGate(tx)
-  await removeHoldings(tx, organization)
 }

@@ -20,6 +20,7 @@ import {
   type KeptKey,
   lockEntities,
   type NewEntity,
+  readEntities,
   replaceDeviceKey,
   type StoredEntity,
   updateEntities,
@@ -58,7 +59,9 @@ export interface EntitiesParts {
   readonly datastreams: Datastreams
   readonly nextNumber: () => bigint
   readonly makeKey: KeyMaker
-  /** ends what runs on entities that are deleted, in the transaction that deletes them */
+  /** ends what runs on entities that are to be deleted, where that is much, before they are */
+  readonly drainEntities: (database: Database, entities: readonly EntityKey[], now: Date) => Promise<void>
+  /** ends what is left to run on entities that are deleted, in the transaction that deletes them */
   readonly closeEntities: (tx: Transaction, entities: readonly EntityKey[], now: Date) => Promise<unknown>
   /** told after the commit of entities deleted and of devices whose key has changed */
   readonly onGone?: (entities: readonly EntityKey[]) => void
@@ -102,7 +105,7 @@ interface RoundResult {
 }
 
 export function createEntities(parts: EntitiesParts): Entities {
-  const { database, clock, datastreams, closeEntities, wakeReached, onGone, onWoken } = parts
+  const { database, clock, datastreams, closeEntities, drainEntities, wakeReached, onGone, onWoken } = parts
 
   async function write(
     owner: EntityOwner,
@@ -123,6 +126,7 @@ export function createEntities(parts: EntitiesParts): Entities {
       const drafts = waiting.filter(draft => first.get(draft.identifier) === draft.at)
       waiting = waiting.filter(draft => first.get(draft.identifier) !== draft.at)
       const round: Round = { owner, action, drafts, now: clock.now() }
+      if (action === 'DELETE') await drainEntities(database, await standing(round), round.now)
       const work = (tx: Transaction) => (action === 'CREATE' ? create(tx, round) : change(tx, round))
       // What ends with an entity is found by key; what many new ones are joined with is left to the planner.
       const result = await database.transaction(work, { byKey: action === 'DELETE' })
@@ -131,6 +135,13 @@ export function createEntities(parts: EntitiesParts): Entities {
       if (result.woken) onWoken?.()
     }
     return requests.map((_, at) => outcomes.get(at)!)
+  }
+
+  /** Those that a deletion finds. */
+  async function standing({ owner, drafts }: Round): Promise<StoredEntity[]> {
+    const kinds = new Map(drafts.map(({ identifier, resourceType }) => [identifier, resourceType]))
+    const found = await readEntities(database, owner.organization, [...kinds.keys()])
+    return found.filter(({ identifier, resourceType }) => (kinds.get(identifier) ?? resourceType) === resourceType)
   }
 
   async function create(tx: Transaction, { owner, drafts, now }: Round): Promise<RoundResult> {

@@ -23,7 +23,7 @@ import { oneByOne } from './one-by-one.ts'
 const CHUNK = 5_000
 const JOBS_PER_TURN = 100
 
-type MassEvent = Extract<OperationEvent, 'userCancel' | 'stopReached' | 'deleted'>
+export type MassEvent = Extract<OperationEvent, 'userCancel' | 'stopReached' | 'deleted'>
 
 /** The lifecycle's answers for every open status. */
 export function massAnswers(event: MassEvent): MassAnswer[] {
@@ -76,7 +76,7 @@ export async function closeOperationsOfEntities(
 }
 
 /** The event by which the operations of a job in a status end, where they are being cancelled. */
-function massEventOf(status: JobStatus): MassEvent {
+export function massEventOf(status: JobStatus): MassEvent {
   return status === 'CANCELLING_BY_ENGINE' ? 'stopReached' : 'userCancel'
 }
 

@@ -23,7 +23,9 @@ export interface OrganizationsParts {
   readonly database: Database
   readonly now: () => Date
   readonly access: Access
-  /** Cancels the jobs and tasks of an organization and removes its entities, before the organization itself goes. */
+  /** Cancels the jobs and tasks of an organization and removes what it holds, a chunk at a time, before the organization itself goes. */
+  readonly drainOrganization: (database: Database, organization: number, now: Date) => Promise<void>
+  /** Removes what is left of it, in the transaction in which it goes. */
   readonly closeOrganization: (tx: Transaction, organization: number, now: Date) => Promise<void>
 }
 
@@ -49,7 +51,7 @@ export async function addOrganization(
 }
 
 export function createOrganizations(parts: OrganizationsParts): Organizations {
-  const { database, now, access, closeOrganization } = parts
+  const { database, now, access, drainOrganization, closeOrganization } = parts
 
   function visible(caller: Caller, name: string, found: Organization | undefined): Organization {
     const seen = found && (found.organization === caller.organization || may(caller.profile, 'manageOrganizations'))
@@ -86,14 +88,17 @@ export function createOrganizations(parts: OrganizationsParts): Organizations {
     },
 
     async remove(caller, name) {
-      visible(caller, name, await readOrganization(database, name))
+      const { organization } = visible(caller, name, await readOrganization(database, name))
       judge(caller)
+      if (organization === caller.organization) {
+        const message = 'An organization cannot be removed by one of its own users.'
+        throw new DroverError('invalidField', [{ name: 'organization', value: name }], message)
+      }
+      await drainOrganization(database, organization, now())
       await database.transaction(async tx => {
         const found = visible(caller, name, await lockOrganization(tx, name))
-        if (found.organization === caller.organization) {
-          const message = 'An organization cannot be removed by one of its own users.'
-          throw new DroverError('invalidField', [{ name: 'organization', value: name }], message)
-        }
+        // Another one of this name was not drained, nor asked for.
+        if (found.organization !== organization) return
         await closeOrganization(tx, found.organization, now())
         await removeUsersOf(tx, found.organization)
         await removeOrganization(tx, found.organization)

@@ -5,7 +5,7 @@ import { readRequestParameters } from '../contract/request-parameters.ts'
 import type { Access } from '../engine/access.ts'
 import { createAudit } from '../engine/audit.ts'
 import type { DatabaseClock } from '../engine/clock.ts'
-import { closeEntities, closeOrganization, closeType, drainType } from '../engine/closing.ts'
+import { closeEntities, closeType, drainEntities, drainType } from '../engine/closing.ts'
 import { createCollection } from '../engine/collection.ts'
 import type { ConnectorFunctions } from '../engine/connector-functions.ts'
 import { createDatastreams } from '../engine/datastreams.ts'
@@ -16,6 +16,7 @@ import type { Engine } from '../engine/engine.ts'
 import { createEntities } from '../engine/entities.ts'
 import { createJobs } from '../engine/jobs.ts'
 import { createOperationTypes } from '../engine/operation-types.ts'
+import { closeOrganization, drainOrganization } from '../engine/organization-closing.ts'
 import { createOrganizations } from '../engine/organizations.ts'
 import type { createPasswords } from '../engine/passwords.ts'
 import { createPlanner } from '../engine/plan.ts'
@@ -104,7 +105,7 @@ export function northParts(parts: Shared, live: Live): NorthParts {
     connectorFunctions,
     deliveries,
   } = parts
-  const organizations = createOrganizations({ database, now, access, closeOrganization })
+  const organizations = createOrganizations({ database, now, access, drainOrganization, closeOrganization })
   const jobsParts = {
     compile: compileTriedFilter,
     database,
@@ -134,6 +135,7 @@ export function northParts(parts: Shared, live: Live): NorthParts {
       nextNumber,
       makeKey,
       closeEntities,
+      drainEntities,
       onGone(entities) {
         deviceAccess.forgetDevices(entities)
         names.forget(entities)

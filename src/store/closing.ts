@@ -1,6 +1,9 @@
 /** What has to go when an operation type or an organization goes. Refuses to end operations one by one: the canceller does. */
 import type { OperationKey } from '../domain/identity.ts'
 import type { Queryable } from './database.ts'
+import type { EntityKey } from './entities.ts'
+import type { CancellingJob } from './jobs-due.ts'
+import { ENTITY_KEY, sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 
 const openJobs = statement<{ job: bigint }, [number, string | null]>(
@@ -24,6 +27,96 @@ const someOperations = statement<OperationKey, [bigint[], number]>(
 /** The first open operations of jobs. */
 export function firstOpenOperations(db: Queryable, jobs: readonly bigint[], limit: number): Promise<OperationKey[]> {
   return jobs.length === 0 ? Promise.resolve([]) : db.run(someOperations, [[...jobs], limit])
+}
+
+const openOfEntities = statement<EntityKey & { count: number }, [number[], bigint[]]>(
+  'closing_open_of_entities',
+  `select o.partition, o.entity, count(*)::int as count
+     from unnest($1::smallint[], $2::bigint[]) as i(partition, entity)
+     join operation o on ${sameKey('o', 'i', ENTITY_KEY)}
+    group by o.partition, o.entity order by o.partition, o.entity`,
+)
+
+/** Those of the entities on which operations are open, in order of their keys, and how many. */
+export function countOpenOfEntities(
+  db: Queryable,
+  entities: readonly EntityKey[],
+): Promise<(EntityKey & { count: number })[]> {
+  return db.run(openOfEntities, [entities.map(({ partition }) => partition), entities.map(({ entity }) => entity)])
+}
+
+const openTasks = statement<{ task: bigint }, [number, number]>(
+  'closing_open_tasks',
+  `select task from task where organization = $1 and state in ('ACTIVE', 'INACTIVE') order by task limit $2`,
+)
+
+/** The first tasks of an organization that may still make jobs. */
+export async function firstOpenTasks(db: Queryable, organization: number, limit: number): Promise<bigint[]> {
+  return (await db.run(openTasks, [organization, limit])).map(row => row.task)
+}
+
+const closableJobs = statement<{ job: bigint }, [number, number]>(
+  'closing_closable_jobs',
+  `select job from job where organization = $1 and status in ('IDLE', 'SCHEDULED', 'IN_PROGRESS', 'PAUSED') order by job limit $2`,
+)
+
+/** The first jobs of an organization that are open and not being cancelled: of no others anything is launched. */
+export async function firstClosableJobs(db: Queryable, organization: number, limit: number): Promise<bigint[]> {
+  return (await db.run(closableJobs, [organization, limit])).map(row => row.job)
+}
+
+const cancellingOf = statement<CancellingJob, [number]>(
+  'closing_cancelling_jobs',
+  `select job, status from job
+    where organization = $1 and status in ('CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE') order by job`,
+)
+
+/** The jobs of an organization that are being cancelled. */
+export function cancellingJobsOf(db: Queryable, organization: number): Promise<CancellingJob[]> {
+  return db.run(cancellingOf, [organization])
+}
+
+const someJobs = statement<{ job: bigint }, [number, bigint, number]>(
+  'closing_some_jobs',
+  'select job from job where organization = $1 and job > $2 order by job limit $3',
+)
+
+/** The next jobs of an organization after a number, in order. */
+export async function jobsAfter(db: Queryable, organization: number, after: bigint, limit: number): Promise<bigint[]> {
+  return (await db.run(someJobs, [organization, after, limit])).map(row => row.job)
+}
+
+const forgetEnded = statement<OperationKey, [bigint[], bigint, number, bigint, number]>(
+  'closing_forget_ended',
+  `with chunk as (
+     select job, partition, entity from operation_ended
+      where job = any($1::bigint[]) and (job, partition, entity) > ($2, $3, $4) order by job, partition, entity limit $5
+   ), gone as (
+     delete from operation_ended o using chunk c where ${sameKey('o', 'c')}
+   )
+   select job, partition, entity from chunk order by job desc, partition desc, entity desc limit 1`,
+)
+
+/** Removes at most so many ended operations of jobs after a key; answers the last one that went, undefined where none did. */
+export async function forgetEndedChunk(
+  db: Queryable,
+  jobs: readonly bigint[],
+  { job, partition, entity }: OperationKey,
+  limit: number,
+): Promise<OperationKey | undefined> {
+  return (await db.run(forgetEnded, [[...jobs], job, partition, entity, limit]))[0]
+}
+
+const removeOfPartition = [
+  'presence p using entity e where e.organization = $1 and e.partition = $2 and p.partition = e.partition and p.entity = e.entity',
+  'carried where organization = $1 and partition = $2',
+  'former_entity where organization = $1 and partition = $2',
+  'entity where organization = $1 and partition = $2',
+].map((from, index) => statement<unknown, [number, number]>(`closing_partition_${index}`, `delete from ${from}`))
+
+/** Removes the entities of an organization that lie in a partition, and where they are and were. */
+export async function removeEntitiesOfPartition(db: Queryable, organization: number, partition: number): Promise<void> {
+  for (const removal of removeOfPartition) await db.run(removal, [organization, partition])
 }
 
 const removalsOf = (step: string, tables: readonly string[]) =>

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
-import { closeOrganization, closeType, drainType } from '../../src/engine/closing.ts'
+import { closeEntities, closeType, drainEntities, drainType } from '../../src/engine/closing.ts'
 import { createOperationTypes, LISTED_MAX } from '../../src/engine/operation-types.ts'
+import { closeOrganization } from '../../src/engine/organization-closing.ts'
 import type { Transaction } from '../../src/store/database.ts'
+import { enterLaunchGate } from '../../src/store/launch-gate.ts'
 import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
+import { testEntities } from '../entity-rows.ts'
 import { ids, summaryOfJob } from './scenario.ts'
 import { createWorkbench, EPOCH, jobRequest } from './workbench.ts'
 
@@ -43,6 +46,34 @@ test.each([
     ).toEqual([])
   })
   await expect(closing).rejects.toBe(undone)
+})
+
+const remove = (identifiers: readonly string[]) =>
+  testEntities(database, { clock: bench.clock, closeEntities, drainEntities }).write(
+    bench.caller,
+    'DELETE',
+    identifiers.map(identifier => ({ said: new Map(), identifier })),
+  )
+
+test('what runs on entities that go in bulk is ended a chunk at a time', async () => {
+  await bench.provision(ids('gone', 6_000), { tags: ['gone'] })
+  const job = await prepared(['gone'])
+  expect((await remove([...ids('gone', 6_000), 'never there'])).filter(({ ok }) => !ok)).toHaveLength(1)
+  const chunks = await database.query<{ ended: number }>(sql`
+    select count(*)::int as ended from operation_ended where job = ${job} and result = 'CANCELLED_INTERNAL' group by xmin`)
+  expect(chunks.reduce((sum, { ended }) => sum + ended, 0)).toBe(6_000)
+  expect(Math.max(...chunks.map(({ ended }) => ended))).toBeLessThanOrEqual(5_000)
+  await bench.engine.loops.get('counter-folder')!.runOnce(EPOCH)
+  expect(await summaryOfJob(bench, job)).toMatchObject({ status: 'FINISHED_WITH_ERRORS', total: 6_000 })
+  expect(await database.query(sql`select from former_entity`)).toHaveLength(6_000)
+})
+
+test('entities on which nothing runs go beside what is launched', async () => {
+  await bench.provision(['idle'])
+  await database.transaction(async launching => {
+    await enterLaunchGate(launching)
+    expect(await remove(['idle'])).toMatchObject([{ ok: true }])
+  })
 })
 
 test('the operations of a type that goes are ended a chunk at a time, and the first of them are listed', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { closeEntities } from '../../src/engine/closing.ts'
+import { closeEntities, drainEntities } from '../../src/engine/closing.ts'
 import { createHousekeeping } from '../../src/engine/housekeeper.ts'
 import { searchRoutes } from '../../src/north/search.ts'
 import { readCounters } from '../../src/store/jobs.ts'
@@ -15,7 +15,7 @@ const keptForEver = { deliveryRetentionMs: 90 * 86_400_000, callMs: 86_400_000 }
 const bench = await createWorkbench(database)
 const owner = { organization: bench.caller.organization, organizationName: bench.caller.organizationName }
 const clock = { now: () => EPOCH, sleepUntil: async () => {} }
-const entities = testEntities(database, { closeEntities, clock })
+const entities = testEntities(database, { closeEntities, drainEntities, clock })
 const device = (identifier: string) =>
   addEntity(database, entities, owner, {
     'provision.device.identifier': identifier,

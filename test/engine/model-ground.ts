@@ -1,7 +1,7 @@
 /** What is there before anything happens in the model test: two operation types, devices of every flow, and their doubles elsewhere. */
 import type { Caller } from '../../src/domain/caller.ts'
 import { readEntityForm } from '../../src/domain/entity-form.ts'
-import { closeEntities } from '../../src/engine/closing.ts'
+import { closeEntities, drainEntities } from '../../src/engine/closing.ts'
 import type { Database } from '../../src/store/database.ts'
 import { sql } from '../../src/store/statement.ts'
 import { testEntities } from '../entity-rows.ts'
@@ -40,6 +40,7 @@ export function entitiesOf(bench: Workbench) {
     clock: bench.clock,
     nextNumber: bench.nextNumber,
     closeEntities,
+    drainEntities,
   })
   return {
     async provision(owner: Caller, devices: readonly { identifier: string; flow: Flow; tags: readonly string[] }[]) {

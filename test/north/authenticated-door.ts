@@ -74,6 +74,7 @@ export async function openDoor({ apiKeys = true, nouns, closeOrganization }: Doo
     database,
     now,
     access,
+    drainOrganization: async () => {},
     closeOrganization: async (tx, organization, at) => {
       closed.push(organization)
       await closeOrganization?.(tx, organization, at)
