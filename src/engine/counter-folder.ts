@@ -1,52 +1,126 @@
 /**
  * Folds counter deltas into the jobs' counters, ends the jobs that have nothing open left, and writes the changes that live
- * events are made of. Any node may fold; what one is folding the others pass over.
+ * events are made of. Any node may fold; what one is folding the others pass over. A fold ends a few jobs and leaves a note of the
+ * others, large ones for a loop of their own: to say how a million operations ended takes a second, and no other job waits for it.
  */
 import { endedOf, summaryOf } from '../domain/counters.ts'
-import { addCounterDeltas, takeCounterDeltas } from '../store/counters.ts'
-import type { Database } from '../store/database.ts'
+import { addCounterDeltas, noteJobs, takeCounterDeltas } from '../store/counters.ts'
+import type { Database, Transaction } from '../store/database.ts'
 import { announceJobChanges, insertJobChanges } from '../store/job-changes.ts'
-import type { JobSettling } from './job-settling.ts'
+import { tryRanking } from '../store/targets.ts'
+import { LARGE_FROM } from './job-ranking.ts'
+import type { EndableJob, JobSettling } from './job-settling.ts'
+import { oneByOne } from './one-by-one.ts'
 
 const DELTAS_PER_TURN = 5_000
+/** Jobs that one fold ends; they may have no more operations together than one that is large. */
+const ENDED_AT_ONCE = 100
+/** After so long a job is looked at again whose places are just being written. */
+const RANKED_MS = 1_000
 
-/** One turn: folds what is there; answers `now` while there may be more. `onEnd` is called after a fold that has ended jobs. */
-export function createCounterFolding(
-  database: Database,
-  settling: JobSettling,
-  onEnd: () => void,
-): (now: Date) => Promise<Date | null> {
-  return async now => {
-    let ended = 0
-    const folded = await database.transaction(
-      async tx => {
-        const sums = await takeCounterDeltas(tx, DELTAS_PER_TURN)
-        if (sums.length === 0) return []
-        const counters = await addCounterDeltas(tx, sums)
-        const settled = await settling.settle(
-          tx,
-          counters.map(row => row.job),
-          now,
-        )
-        ended = settled.length
-        const changes = new Map(sums.map(sum => [sum.job, sum]))
-        const folds = counters.map(row => {
-          const { successful, ...change } = changes.get(row.job)!
-          return {
-            job: row.job,
-            revision: row.revision,
-            summary: summaryOf(row),
-            ended: endedOf({ ...change, successful }),
-            successful,
-          }
-        })
-        tx.behind(insertJobChanges(tx, folds, now))
-        tx.behind(announceJobChanges(tx))
-        return counters
-      },
-      { byKey: true },
+export interface CounterFolderParts {
+  readonly database: Database
+  readonly settling: JobSettling
+  /** jobs have ended */
+  readonly onEnd: () => void
+  /** something is there for `endLarge` */
+  readonly onLarge: () => void
+  readonly largeFrom?: number
+  readonly endedAtOnce?: number
+}
+
+/** Two loops: each answers when it is due next. */
+export interface CounterFolding {
+  /** One turn: folds what is there; answers `now` while there may be more. */
+  readonly fold: (now: Date) => Promise<Date | null>
+  /** One turn: ends the large jobs that a fold has found, each in a transaction of its own. */
+  readonly endLarge: (now: Date, signal: AbortSignal) => Promise<Date | null>
+}
+
+export function createCounterFolding({
+  database,
+  settling,
+  onEnd,
+  onLarge,
+  largeFrom = LARGE_FROM,
+  endedAtOnce = ENDED_AT_ONCE,
+}: CounterFolderParts): CounterFolding {
+  /** Found by `fold`. Whoever forgets them finds them again by their notes. */
+  const large = new Set<bigint>()
+
+  /** What one fold ends: in their order as many as it may, and none that is large. */
+  function shareOf(endable: readonly EndableJob[]): bigint[] {
+    let left = largeFrom
+    const share = endable.filter(({ total }) => {
+      const fits = total <= left
+      if (fits) left -= total
+      return fits
+    })
+    return share.slice(0, endedAtOnce).map(({ job }) => job)
+  }
+
+  async function endSome(tx: Transaction, jobs: readonly bigint[], now: Date) {
+    const endable = await settling.endable(tx, jobs)
+    const share = new Set(shareOf(endable))
+    const ended = await settling.end(tx, [...share], now)
+    const later = endable.filter(({ job }) => !share.has(job))
+    await noteJobs(
+      tx,
+      later.map(({ job }) => job),
     )
-    if (ended > 0) onEnd()
-    return folded.length > 0 ? now : null
+    return { ended: ended.length, large: later.filter(({ total }) => total > largeFrom).map(({ job }) => job) }
+  }
+
+  async function foldSome(tx: Transaction, now: Date) {
+    const sums = await takeCounterDeltas(tx, DELTAS_PER_TURN, [...large])
+    if (sums.length === 0) return null
+    const counters = await addCounterDeltas(tx, sums)
+    const done = await endSome(
+      tx,
+      counters.map(row => row.job),
+      now,
+    )
+    const changes = new Map(sums.map(sum => [sum.job, sum]))
+    const folds = counters.map(row => {
+      const { successful, ...change } = changes.get(row.job)!
+      return {
+        job: row.job,
+        revision: row.revision,
+        summary: summaryOf(row),
+        ended: endedOf({ ...change, successful }),
+        successful,
+      }
+    })
+    tx.behind(insertJobChanges(tx, folds, now))
+    tx.behind(announceJobChanges(tx))
+    return done
+  }
+
+  return {
+    async fold(now) {
+      const done = await database.transaction(tx => foldSome(tx, now), { byKey: true })
+      if (done === null) return null
+      for (const job of done.large) large.add(job)
+      if (done.large.length > 0) onLarge()
+      if (done.ended > 0) onEnd()
+      return now
+    },
+    async endLarge(now, signal) {
+      await oneByOne([...large], signal, async job => {
+        const looked = await database.transaction(
+          async tx => {
+            // Its start writes places of it that it will find in vain: that may take minutes.
+            if (!(await tryRanking(tx, job))) return false
+            await settling.settle(tx, [job], now)
+            return true
+          },
+          { byKey: true },
+        )
+        if (!looked) return
+        large.delete(job)
+        onEnd()
+      })
+      return large.size > 0 ? new Date(now.getTime() + RANKED_MS) : null
+    },
   }
 }

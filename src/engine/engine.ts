@@ -92,6 +92,7 @@ const OPERATIONS = 'operations'
 const GATES = 'gates'
 const OF_JOBS = ['job-keeper', 'target-resolver', 'operation-canceller', 'task-keeper']
 const LARGE_JOB_KEEPER = 'large-job-keeper'
+const JOB_SETTLER = 'job-settler'
 const OF_OPERATIONS = ['operation-dispatcher', 'counter-folder', 'deadline-keeper']
 /** What fits into one notification. */
 const DEVICES_PER_WAKE = 400
@@ -258,7 +259,14 @@ export function createEngine(parts: EngineParts): Engine {
     }),
     { restMs: DEADLINE_REST_MS },
   )
-  add('counter-folder', createCounterFolding(database, settling, wake), { restMs: FOLD_REST_MS })
+  const folding = createCounterFolding({
+    database,
+    settling,
+    onEnd: wake,
+    onLarge: () => wakeLoops([JOB_SETTLER]),
+  })
+  add('counter-folder', folding.fold, { restMs: FOLD_REST_MS })
+  add(JOB_SETTLER, folding.endLarge)
   add('target-resolver', createTargetResolving({ ...parts, onCommit: wake }))
   const keeping = createJobKeeping({
     database,

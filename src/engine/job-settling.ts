@@ -17,21 +17,28 @@ export interface JobNotices {
   finished(tx: Transaction, jobs: readonly StoredJob[], now: Date): Promise<void>
 }
 
+/** A job that is under way and has nothing open left, and how many operations it had. */
+export interface EndableJob {
+  readonly job: bigint
+  readonly total: number
+}
+
 export interface JobSettling {
+  /** Those of the jobs that can be ended, counted exactly, in order. */
+  endable(tx: Transaction, jobs: readonly bigint[]): Promise<EndableJob[]>
+  /** Ends those of the jobs that still can be; answers them. */
+  end(tx: Transaction, jobs: readonly bigint[], now: Date): Promise<StoredJob[]>
   /** Ends those of the jobs that are under way and have nothing open left; answers them. */
   settle(tx: Transaction, jobs: readonly bigint[], now: Date): Promise<StoredJob[]>
 }
 
 export function createJobSettling(notices: JobNotices): JobSettling {
-  return {
-    async settle(tx, jobs, now) {
-      const candidates = await settledJobs(tx, jobs)
-      if (candidates.length === 0) return []
-      const locked = await lockJobs(
-        tx,
-        candidates.map(candidate => candidate.job),
-      )
-      // Counted again under the lock: a job that moved meanwhile is another matter.
+  const settling: JobSettling = {
+    endable: settledJobs,
+    async end(tx, jobs, now) {
+      if (jobs.length === 0) return []
+      const locked = await lockJobs(tx, jobs)
+      // Counted under the lock: a job that moved meanwhile is another matter.
       const settled = new Map(
         (
           await settledJobs(
@@ -58,7 +65,16 @@ export function createJobSettling(notices: JobNotices): JobSettling {
       await notices.finished(tx, ended, now)
       return ended
     },
+    async settle(tx, jobs, now) {
+      const endable = await settling.endable(tx, jobs)
+      return await settling.end(
+        tx,
+        endable.map(({ job }) => job),
+        now,
+      )
+    },
   }
+  return settling
 }
 
 async function explainErrors(tx: Transaction, job: StoredJob, nothingRan: boolean): Promise<void> {

@@ -45,19 +45,33 @@ export async function writeDeltas(db: Queryable, deltas: CounterDeltas): Promise
   ])
 }
 
-const takeDeltas = statement<{ job: bigint } & Counters, [number]>(
+const takeDeltas = statement<{ job: bigint } & Counters, [number, bigint[]]>(
   'counters_take_deltas',
   `with taken as (
      delete from job_counter_delta
-      where ctid = any(array(select ctid from job_counter_delta limit $1 for update skip locked))
+      where ctid = any(array(select ctid from job_counter_delta where job <> all($2::bigint[]) limit $1 for update skip locked))
      returning *
    )
    select job, ${COUNTERS.map(counter => `sum(${counter})::int as ${counter}`).join(', ')} from taken group by job`,
 )
 
-/** Takes at most `limit` deltas, summed by job; they must be added in the same transaction. */
-export function takeCounterDeltas(db: Queryable, limit: number): Promise<({ job: bigint } & Counters)[]> {
-  return db.run(takeDeltas, [limit])
+/** Takes at most `limit` deltas of other jobs than these, summed by job; they must be added in the same transaction. */
+export function takeCounterDeltas(
+  db: Queryable,
+  limit: number,
+  except: readonly bigint[],
+): Promise<({ job: bigint } & Counters)[]> {
+  return db.run(takeDeltas, [limit, [...except]])
+}
+
+const note = statement<unknown, [bigint[]]>(
+  'counters_note',
+  'insert into job_counter_delta (job) select * from unnest($1::bigint[])',
+)
+
+/** Has the next fold look at jobs though nothing of them was counted. */
+export async function noteJobs(db: Queryable, jobs: readonly bigint[]): Promise<void> {
+  if (jobs.length > 0) await db.run(note, [[...jobs]])
 }
 
 const lockCounters = statement<unknown, [bigint[]]>(

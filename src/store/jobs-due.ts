@@ -122,10 +122,11 @@ const settled = statement<{ job: bigint; allSuccessful: boolean; total: number }
               counters.scheduled + counters.pending_execution + counters.waiting_for_connection + counters.started as open
      ) ended
     where j.job = any($1::bigint[]) and j.unresolved = '[]' and ended.open = 0
-      and j.status in ('IN_PROGRESS', 'PAUSED', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE')`,
+      and j.status in ('IN_PROGRESS', 'PAUSED', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE')
+    order by j.job`,
 )
 
-/** Those of the jobs that are under way and have no open operation left, counted exactly. */
+/** Those of the jobs that are under way and have no open operation left, counted exactly, in order. */
 export function settledJobs(
   db: Queryable,
   jobs: readonly bigint[],
