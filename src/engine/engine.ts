@@ -305,7 +305,7 @@ export function createEngine(parts: EngineParts): Engine {
       await loops.get('operation-dispatcher')?.stop()
       await sender.stop(STOP_GRACE_MS)
       await gatherer.stop()
-      for (const loop of loops.values()) await loop.stop()
+      await Promise.all([...loops.values()].map(loop => loop.stop()))
       for (const end of listening) await end()
       if (announcing) clearTimeout(announcing)
       await nodes.leave(clock.now())

@@ -12,7 +12,7 @@ import { wakeJob } from './job-waking.ts'
 import { oneByOne } from './one-by-one.ts'
 
 const JOBS_PER_TURN = 100
-/** One statement gives all operations of a job their places, however many they are. */
+/** One statement gives all operations of a job their places, however many they are; a stop cancels it. */
 const START_MS = 600_000
 
 export interface JobKeeperParts {
@@ -33,7 +33,7 @@ export interface JobKeeping {
   /** One turn: every job whose start, stop or next opening has come, each in a transaction of its own; large ones are left to the other. */
   readonly keep: (now: Date, signal: AbortSignal) => Promise<Date | null>
   /** One turn: the large job that was left longest ago. */
-  readonly keepLarge: (now: Date) => Promise<Date | null>
+  readonly keepLarge: (now: Date, signal: AbortSignal) => Promise<Date | null>
 }
 
 /** What was done about a job: whether there is something new for others, or left to do. */
@@ -98,7 +98,10 @@ export function createJobKeeping(parts: JobKeeperParts): JobKeeping {
     async keep(now, signal) {
       const due = await dueJobs(database, now, { limit: JOBS_PER_TURN, except: [...large] })
       await oneByOne(due, signal, async job => {
-        const did = await database.transaction(tx => moveUnlessLarge(tx, job, now), { statementTimeoutMs: START_MS })
+        const did = await database.transaction(tx => moveUnlessLarge(tx, job, now), {
+          statementTimeoutMs: START_MS,
+          signal,
+        })
         if (did !== 'large') return tell(did)
         large.add(job)
         onLarge()
@@ -106,14 +109,15 @@ export function createJobKeeping(parts: JobKeeperParts): JobKeeping {
       // What was due and is in other hands is looked at again once they have moved it.
       return due.length >= JOBS_PER_TURN ? now : await nextJobDueAt(database, now)
     },
-    async keepLarge(now) {
+    async keepLarge(now, signal) {
       const [job] = large
       if (job === undefined) return null
+      const options = { statementTimeoutMs: START_MS, signal }
       try {
-        const ranked = await rankAhead(database, job, (tx, stored) => isLeft(tx, stored, now), START_MS)
+        const ranked = await rankAhead(database, job, (tx, stored) => isLeft(tx, stored, now), options)
         // Another node is at it.
         if (ranked === null) return now
-        tell(await database.transaction(tx => move(tx, job, ranked, now), { statementTimeoutMs: START_MS }))
+        tell(await database.transaction(tx => move(tx, job, ranked, now), options))
       } finally {
         large.delete(job)
       }

@@ -4,7 +4,7 @@
  */
 
 import { clearReady } from '../store/claims.ts'
-import type { Database, Transaction } from '../store/database.ts'
+import type { Database, Transaction, TransactionOptions } from '../store/database.ts'
 import { lockFreeJobs, readCounters, readStoredJob, type StoredJob } from '../store/jobs.ts'
 import { rankClearedOperations, tryRanking } from '../store/targets.ts'
 import { factorOf } from './job-transitions.ts'
@@ -23,25 +23,22 @@ export async function rankAhead(
   database: Database,
   number: bigint,
   isLeft: (tx: Transaction, job: StoredJob) => Promise<boolean>,
-  statementTimeoutMs: number,
+  options: Pick<TransactionOptions, 'statementTimeoutMs' | 'signal'>,
 ): Promise<Ranked | null | undefined> {
-  return await database.transaction(
-    async tx => {
-      const job = await readStoredJob(tx, number)
-      if (job?.status !== 'SCHEDULED' || job.activatedAt === null) return undefined
-      const count = (await readCounters(tx, [number])).get(number)!.scheduled
-      if (count <= LARGE_FROM || (await isLeft(tx, job))) return undefined
-      if (!(await tryRanking(tx, number))) return null
-      // Whoever was at it before may have started it.
-      const ranked = await readStoredJob(tx, number)
-      if (ranked?.status !== 'SCHEDULED' || ranked.activatedAt === null) return null
-      // Left from an activation that was taken back.
-      await clearReady(tx, number)
-      const places = await rankClearedOperations(tx, number, factorOf(ranked))
-      return { activatedAt: ranked.activatedAt, places }
-    },
-    { statementTimeoutMs },
-  )
+  return await database.transaction(async tx => {
+    const job = await readStoredJob(tx, number)
+    if (job?.status !== 'SCHEDULED' || job.activatedAt === null) return undefined
+    const count = (await readCounters(tx, [number])).get(number)!.scheduled
+    if (count <= LARGE_FROM || (await isLeft(tx, job))) return undefined
+    if (!(await tryRanking(tx, number))) return null
+    // Whoever was at it before may have started it.
+    const ranked = await readStoredJob(tx, number)
+    if (ranked?.status !== 'SCHEDULED' || ranked.activatedAt === null) return null
+    // Left from an activation that was taken back.
+    await clearReady(tx, number)
+    const places = await rankClearedOperations(tx, number, factorOf(ranked))
+    return { activatedAt: ranked.activatedAt, places }
+  }, options)
 }
 
 /**

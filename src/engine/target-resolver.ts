@@ -30,7 +30,7 @@ const LAST_PARTITION = 255
 const STRETCH = 16
 const LARGE_FROM = 100_000
 const AT_A_TIME = 10_000
-/** One stretch may still be large. */
+/** One stretch may still be large; a stop cancels it. */
 const RESOLVE_MS = 600_000
 /** After so many failures a target counts as one that cannot be resolved. */
 const FAILURES_MAX = 3
@@ -108,6 +108,7 @@ export function createTargetResolving(
         // A list is looked up by its keys; what a tag or a filter finds is left to the planner.
         const stretch = await database.transaction(tx => resolveStretch(tx, number, now), {
           statementTimeoutMs: RESOLVE_MS,
+          signal,
           byKey: await isListedNext(database, number),
         })
         left -= stretch.added
@@ -116,7 +117,10 @@ export function createTargetResolving(
       if (more) halfway.push(number)
     } catch (error) {
       if (!isFaultOfTarget(error)) throw error
-      await database.transaction(tx => noteFailure(tx, number, error), { statementTimeoutMs: RESOLVE_MS })
+      await database.transaction(tx => noteFailure(tx, number, error), {
+        statementTimeoutMs: RESOLVE_MS,
+        signal,
+      })
     }
     onCommit()
   }

@@ -7,6 +7,7 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { pauseAfter } from '../domain/growing-pauses.ts'
 import { asked, isUnanswered, onClient, sqlState, transact } from './asking.ts'
+import { beginInterrupting, serverProcessOf, whenAborted } from './interrupting.ts'
 import { createListener, type NotificationHandler } from './listener.ts'
 import type { SqlFragment, Statement } from './statement.ts'
 import { bounded, createStreaming, type StreamOptions } from './streaming.ts'
@@ -32,6 +33,8 @@ export interface DatabaseOptions {
   unreadTimeoutMs?: number
   /** A stream whose reader asks for no further batch for longer ends, and gives its connection back. */
   streamUnaskedMs?: number
+  /** How long a close waits for statements under way before they are cancelled. */
+  closeGraceMs?: number
   log: Logger
 }
 
@@ -56,7 +59,10 @@ export interface Transaction extends Queryable {
 }
 
 export interface TransactionOptions {
-  /** Ends the repeating: an aborted signal fails the transaction with its reason before the next try. */
+  /**
+   * Once aborted, the statement under way is cancelled, nothing is tried again, and the transaction fails with the signal's reason, unless
+   * it is committed by then.
+   */
   signal?: AbortSignal
   /** One snapshot for all statements, read only. Default: each statement sees what is committed before it. */
   snapshot?: boolean
@@ -92,7 +98,7 @@ export interface Database extends Queryable {
    * fails with `tooMany`. A reader that stops reading loses its connection, and the next batch fails.
    */
   stream<Row>(fragment: SqlFragment, options?: StreamOptions): AsyncGenerator<Row[], void, void>
-  /** Waits for what is under way, then ends every connection. Idempotent. */
+  /** Waits for what is under way, then ends every connection; cancels what takes longer than `closeGraceMs`. Idempotent. */
   close(): Promise<void>
 }
 
@@ -166,6 +172,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('error', logLost)
   // The pool's own handler is off while a client is in use; without this one a cut connection would end the process.
   pool.on('connect', client => client.on('error', logLost))
+  const inUse = new Set<pg.PoolClient>()
+  pool.on('acquire', client => inUse.add(client))
+  pool.on('release', (_error, client) => inUse.delete(client))
   const listener = createListener(connectionConfig, options.log)
 
   async function withClient<T>(
@@ -187,9 +196,12 @@ export function openDatabase(options: DatabaseOptions): Database {
   async function once<T>(
     work: (tx: Transaction) => Promise<T>,
     begin: string,
-    { statementTimeoutMs: timeoutMs, byKey = false }: TransactionOptions,
+    { statementTimeoutMs: timeoutMs, byKey = false, signal }: TransactionOptions,
   ): Promise<T> {
     const client = await asked(pool.connect())
+    const interruption = whenAborted(signal, () =>
+      beginInterrupting(connectionConfig, () => [serverProcessOf(client)], options.log),
+    )
     let broken = true
     let farewell: unknown
     const noteFarewell = (error: unknown) => {
@@ -210,6 +222,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         },
       })
     } catch (error) {
+      await interruption.over()
       if (broken)
         broken = await client.query(bounded('rollback', 5_000)).then(
           () => false,
@@ -218,6 +231,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       // What the server said when it ended the session tells more than that nothing can be asked any more.
       throw sqlState(farewell) === null ? error : farewell
     } finally {
+      // Whoever has the connection next is not to be interrupted.
+      await interruption.over()
       client.off('error', noteFarewell)
       client.release(broken)
     }
@@ -231,11 +246,25 @@ export function openDatabase(options: DatabaseOptions): Database {
       try {
         return await once(work, begin, told)
       } catch (error) {
+        signal?.throwIfAborted()
         if (tried === tries || !isRepeatable(error)) throw error
         options.log.debug({ err: error, tried }, 'a transaction is repeated')
       }
       const pauseMs = pauseAfter(tried - 1, PAUSES) * Math.random()
       await sleep(pauseMs, undefined, signal ? { signal } : {}).catch(() => {})
+    }
+  }
+
+  async function closeAll(): Promise<void> {
+    let over = async () => {}
+    const late = setTimeout(() => {
+      over = beginInterrupting(connectionConfig, () => [...inUse].map(serverProcessOf), options.log)
+    }, options.closeGraceMs ?? 5_000)
+    try {
+      await Promise.all([listener.close(), pool.end()])
+    } finally {
+      clearTimeout(late)
+      await over()
     }
   }
 
@@ -255,7 +284,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       unaskedMs: options.streamUnaskedMs ?? 30_000,
     }),
     close() {
-      closed ??= Promise.all([listener.close(), pool.end()]).then(() => {})
+      closed ??= closeAll()
       return closed
     },
   }

@@ -202,6 +202,36 @@ describe('transactions', () => {
     expect(tries).toBe(2)
   })
 
+  test('an aborted signal cancels the statement under way, and costs no connection', async () => {
+    const one = await createTestDatabase({ migrated: false, max: 1 })
+    const stopping = new AbortController()
+    const failing = one.database.transaction(
+      async tx => {
+        setTimeout(() => stopping.abort(new Error('stopping')), 50)
+        await tx.query(sql`select pg_sleep(60)`)
+      },
+      { signal: stopping.signal, statementTimeoutMs: 120_000 },
+    )
+    await expect(failing).rejects.toThrow('stopping')
+    expect(await one.database.query(sql`select 1 as one`)).toEqual([{ one: 1 }])
+    await one.close()
+  })
+
+  test('so is what it asks next where it was asking nothing just then', async () => {
+    const stopping = new AbortController()
+    const failing = database.transaction(
+      async tx => {
+        await tx.query(sql`select 1`)
+        stopping.abort(new Error('stopping'))
+        // Whatever is cancelled first has nothing to cancel.
+        await new Promise(resolve => setTimeout(resolve, 100))
+        await tx.query(sql`select pg_sleep(60)`)
+      },
+      { signal: stopping.signal, statementTimeoutMs: 120_000 },
+    )
+    await expect(failing).rejects.toThrow('stopping')
+  })
+
   test('pg-boss can take part through executeSql', async () => {
     const { rows } = await database.transaction(tx => tx.executeSql('select $1::int as n', [7]))
     expect(rows).toEqual([{ n: 7 }])
@@ -244,6 +274,18 @@ describe('lost connections', () => {
     await expect(nowhere.transaction(tx => tx.query(sql`select 1`))).rejects.toSatisfy(isUnavailable)
     await expect(nowhere.listen('channel', () => {})).rejects.toThrow('ECONNREFUSED')
     await nowhere.close()
+  })
+
+  test('a close cancels what takes longer than it waits', async () => {
+    const closing = openDatabase({ url, closeGraceMs: 50, log: silentLog })
+    const asked = closing.query(sql`select pg_sleep(20)`)
+    asked.catch(() => {})
+    // Only what has its connection is under way.
+    await expect
+      .poll(() => database.query(sql`select from pg_stat_activity where query like 'select pg_sleep(20)%'`))
+      .toHaveLength(1)
+    await closing.close()
+    await expect(asked).rejects.toSatisfy(error => sqlState(error) === '57014')
   })
 
   test('a statement that takes too long is cancelled', async () => {
