@@ -97,12 +97,6 @@ function cellsOf({ attempts, execution, steps, ...operation }: OperationView): (
   return [id, entityId, resourceType, status, result, description, ...figures, told]
 }
 
-/** A page of a job's operations as clients read them, in the order of their keys. */
-export async function readOperations(database: Database, job: JobRow, page: ListingPage): Promise<OperationsPage> {
-  const operations: OperationView[] = []
-  return { page: await readInParts(database, job, page, part => operations.push(...part)), operations }
-}
-
 /** Reads a page some rows at a time: each may hold all that a device said. */
 async function readInParts(
   database: Database,

@@ -11,6 +11,7 @@ import { DeliveriesQuery } from '../../src/contract/delivery.ts'
 import { CALLBACK_LENGTH_MAX } from '../../src/domain/callback-address.ts'
 import { DELIVERY_STATES } from '../../src/domain/delivery.ts'
 import { DELIVERIES_PER_RECEIVER } from '../../src/engine/delivery-worker.ts'
+import { TOLD_BYTES_MAX } from '../../src/north/told-operations.ts'
 import { GIVE_UP_AFTER_MS, PAUSES } from '../../src/service/deliveries.ts'
 import { noticeMessage } from '../job-notice.ts'
 import { codeIn, readPage } from './page.ts'
@@ -49,6 +50,7 @@ test('its bounds and pauses are those of the code', () => {
     `after ${seconds(PAUSES.firstMs)} seconds, then after pauses that double up to an hour, for ${hours(GIVE_UP_AFTER_MS)} hours`,
     `An attempt has ${seconds(CALLBACK_ATTEMPT_MS)} seconds, ${seconds(CALLBACK_CONNECT_MS)} of them to connect`,
     'at most eight deliveries are under way at once',
+    `as ${TOLD_BYTES_MAX.toLocaleString('en')} bytes hold`,
     `for another ${hours(GIVE_UP_AFTER_MS)} hours`,
   ]) {
     expect(page.words).toContain(words)

@@ -156,3 +156,17 @@ test('the finished notification carries the first page of the listing, without i
     'is gone',
   )
 })
+
+test('where operations are long the finished notification carries fewer, and counts pages of as many', async () => {
+  const job = await toldJob()
+  const whole = await toldOperations(database)(caller.organization, job, 100)
+  expect(whole).toMatchObject({ page: { number: 1, of: 1 } })
+  const [first, ...others] = whole.operations
+  expect(others).not.toEqual([])
+  const bytesOf = (operation: unknown) => Buffer.byteLength(JSON.stringify(operation))
+  // No room for the second one; the first is told however long it is.
+  for (const bytesMax of [bytesOf(first) + 1, 1]) {
+    const told = await toldOperations(database, bytesMax)(caller.organization, job, 100)
+    expect(told).toEqual({ page: { number: 1, of: whole.operations.length }, operations: [first] })
+  }
+})
