@@ -8,6 +8,7 @@ import type { Database, Transaction } from '../store/database.ts'
 import type { EntityKey } from '../store/entities.ts'
 import { lockJobs } from '../store/jobs.ts'
 import { holdLaunchGate } from '../store/launch-gate.ts'
+import { holdTypeNames } from '../store/operation-types.ts'
 import { lockTasks, tasksOfType } from '../store/tasks.ts'
 import { cancelChunk, closeOperationsOfEntities } from './operation-canceller.ts'
 import { type ClosedByType, LISTED_MAX } from './operation-types.ts'
@@ -77,10 +78,16 @@ async function drainChunk(tx: Transaction, jobs: readonly bigint[], listedMax: n
   return { operations, emptied: jobs.length }
 }
 
+async function lockWork(tx: Transaction, organization: number, name: string) {
+  const tasks = await lockTasks(tx, await tasksOfType(tx, organization, name))
+  return { tasks, jobs: await lockOpenJobs(tx, organization, name) }
+}
+
 /** Ends what operations of a type are open and cancels its tasks; answers both by their public ids. */
 export async function closeType(tx: Transaction, organization: number, name: string, now: Date): Promise<ClosedByType> {
-  const tasks = await lockTasks(tx, await tasksOfType(tx, organization, name))
-  const jobs = await lockOpenJobs(tx, organization, name)
+  await lockWork(tx, organization, name)
+  await holdTypeNames(tx, organization)
+  const { tasks, jobs } = await lockWork(tx, organization, name)
   for (const task of tasks) await cancelTask(tx, task)
   const operations = await firstOpenOperations(tx, jobs, LISTED_MAX)
   await holdLaunchGate(tx)

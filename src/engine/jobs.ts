@@ -18,6 +18,7 @@ import {
   type StoredJob,
   updateJob,
 } from '../store/jobs.ts'
+import { shareTypeNames } from '../store/operation-types.ts'
 import { createJobJudging, type ExecutableType, type JobJudgingParts } from './job-judging.ts'
 import { LARGE_FROM } from './job-ranking.ts'
 import type { JobNotices, JobSettling } from './job-settling.ts'
@@ -79,7 +80,7 @@ export function createJobs(parts: JobsParts): Jobs {
         if (known) return known.job
         await keepIdempotent(tx, caller, idempotencyKey, requestHash ?? '', number, at)
       }
-      const type = await executable(tx, caller, asked.name)
+      const [, type] = await Promise.all([shareTypeNames(tx, caller.organization), executable(tx, caller, asked.name)])
       const request = await judged(tx, caller, type, asked)
       await store(tx, newJob(number, caller, request, null, at), request.active, type, at)
       if (trace !== undefined) await keepJobTrace(tx, number, trace)

@@ -10,6 +10,7 @@ import { judgeProfiles, type OperationType, TYPE_MEMBERS, TYPES_MAX } from '../d
 import type { Database, Transaction } from '../store/database.ts'
 import {
   countOperationTypes,
+  holdTypeNames,
   insertOperationTypes,
   listOperationTypes,
   lockJobsOfType,
@@ -140,10 +141,16 @@ function completed(asked: TypeMembers & { readonly name: string }): OperationTyp
 /** Jobs that a refusal names. */
 const NAMED_MAX = 20
 
+async function lockWork(tx: Transaction, organization: number, name: string) {
+  const tasks = await lockTasks(tx, await tasksOfType(tx, organization, name))
+  return { tasks, jobs: await lockJobsOfType(tx, organization, name) }
+}
+
 /** What waits goes on under the new name. What runs has told its devices the old one, and holds their live slots under it. */
 async function renameWork(tx: Transaction, organization: number, from: string, to: string): Promise<void> {
-  const tasks = await lockTasks(tx, await tasksOfType(tx, organization, from))
-  const jobs = await lockJobsOfType(tx, organization, from)
+  await lockWork(tx, organization, from)
+  await holdTypeNames(tx, organization)
+  const { tasks, jobs } = await lockWork(tx, organization, from)
   const running = jobs.filter(({ status }) => status !== 'IDLE' && status !== 'SCHEDULED')
   if (running.length > 0) {
     throw new DroverError(

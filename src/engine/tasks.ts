@@ -10,6 +10,7 @@ import { decideTask, type TaskChange, type TaskEvent, type TaskRequest, type Tas
 import type { Database, Transaction } from '../store/database.ts'
 import { keepTaskTrace } from '../store/job-traces.ts'
 import { lockJobs, type StoredJob } from '../store/jobs.ts'
+import { shareTypeNames } from '../store/operation-types.ts'
 import {
   insertTask,
   lockTasks,
@@ -86,6 +87,7 @@ export function createTasks(parts: TasksParts): Tasks {
   return {
     async create(caller, asked, at = now(), trace) {
       const task = await database.transaction(async tx => {
+        await shareTypeNames(tx, caller.organization)
         const made: TaskRow = {
           task: nextNumber(),
           organization: caller.organization,
@@ -121,6 +123,8 @@ export function createTasks(parts: TasksParts): Tasks {
     async change(caller, id, { active, schedule, request, ...words }, at = now(), trace) {
       const task = await database.transaction(async tx => {
         const found = await locked(tx, caller, id)
+        // Once the task is locked: whoever takes a name away locks the tasks that bear it first.
+        if (request) await shareTypeNames(tx, caller.organization)
         found.state = decideTaskOrRefuse(
           found.state,
           active === undefined ? 'change' : active ? 'activate' : 'deactivate',

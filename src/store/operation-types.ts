@@ -157,6 +157,23 @@ export function lockJobsOfType(
   return db.run(lockJobs, [organization, name])
 }
 
+/** One lock per organization, under a number of its own for what it locks. */
+const shareNames = statement<unknown, [number]>(
+  'operation_types_share_names',
+  'select pg_advisory_xact_lock_shared(227274, $1)',
+)
+const holdNames = statement<unknown, [number]>('operation_types_hold_names', 'select pg_advisory_xact_lock(227274, $1)')
+
+/** Taken before the type of a new job or task is read: its name stays until the transaction ends. */
+export async function shareTypeNames(db: Queryable, organization: number): Promise<void> {
+  await db.run(shareNames, [organization])
+}
+
+/** Taken by whoever takes a name away, once he has what is known to bear it: what was made under it meanwhile is seen from then on. */
+export async function holdTypeNames(db: Queryable, organization: number): Promise<void> {
+  await db.run(holdNames, [organization])
+}
+
 const renameInTasks = statement<unknown, [bigint[], string]>(
   'operation_types_rename_in_tasks',
   `update task set request = jsonb_set(request, '{name}', to_jsonb($2::text)) where task = any($1::bigint[])`,
