@@ -3,6 +3,7 @@
  */
 import type { Logger } from 'pino'
 import type { Database } from '../store/database.ts'
+import { openAgainWhatWaits } from '../store/jobs-due.ts'
 import { notifyNodes, WAKE_CHANNEL } from '../store/nodes.ts'
 import type { DeviceNumbers } from '../store/operation-devices.ts'
 import { forgetConnectionsOfDead } from '../store/presence.ts'
@@ -298,6 +299,8 @@ export function createEngine(parts: EngineParts): Engine {
     wake,
     async start(moves) {
       await nodes.turn(clock.now())
+      // A process that died may have written down that a device is there, and not come to send what waits for it.
+      if (moves) await openAgainWhatWaits(database, clock.now())
       listening.push(await database.listen(WAKE_CHANNEL, onNotified))
       for (const loop of loops.values()) if (moves || loop.name === 'node-keeper') loop.start()
     },

@@ -1,6 +1,6 @@
 /**
  * Which jobs there is something to do for: those whose time has come, whose target waits, which are being cancelled or have nothing
- * open left. Refuses to change any.
+ * open left. Refuses to change any, but for when it is looked after next.
  */
 import type { JobStatus } from '../domain/job.ts'
 import { exactCountersSql } from './counters.ts'
@@ -43,6 +43,24 @@ const nextDue = statement<{ dueAt: Date | null }, [Date]>(
 /** When, after an instant, the next job starts, stops or opens, or null. */
 export async function nextJobDueAt(db: Queryable, now: Date): Promise<Date | null> {
   return (await db.run(nextDue, [now]))[0]?.dueAt ?? null
+}
+
+const openAgain = statement<unknown, [Date]>(
+  'jobs_open_again',
+  `with waiting as (
+     select j.job from job j cross join ${exactCountersSql}
+      where j.status = 'IN_PROGRESS' and (j.wake_at is null or j.wake_at > $1) and counters.waiting_for_connection > 0
+      order by j.job for no key update of j skip locked
+   )
+   update job j set wake_at = $1 from waiting w where j.job = w.job`,
+)
+
+/**
+ * Has those jobs in progress of which operations wait for their devices looked after as if their gates opened at an instant; those that
+ * somebody holds now are left to him. Answers how many.
+ */
+export function openAgainWhatWaits(db: Queryable, now: Date): Promise<number> {
+  return db.count(openAgain, [now])
 }
 
 const unresolved = statement<{ job: bigint }, [Date, number, number, bigint[]]>(

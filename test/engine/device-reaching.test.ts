@@ -3,9 +3,10 @@ import { expect, test } from 'vitest'
 import { readEntityForm } from '../../src/domain/entity-form.ts'
 import { wakeReached } from '../../src/engine/device-reaching.ts'
 import type { EntityAction } from '../../src/engine/entities.ts'
+import { recordPresence } from '../../src/store/presence.ts'
 import { testDatabase } from '../database.ts'
 import { testEntities } from '../entity-rows.ts'
-import { obedient, operationOf, summaryOfJob } from './scenario.ts'
+import { deviceOf, obedient, operationOf, summaryOfJob } from './scenario.ts'
 import { createWorkbench, jobRequest } from './workbench.ts'
 
 const { database } = await testDatabase()
@@ -82,4 +83,23 @@ test('what waits is sent though the process dies right after the commit that giv
   await expect(entitiesOf(dying)('PATCH', { [IDENTIFIER]: 'orphan', ...URL })).rejects.toThrow()
   await bench.settle()
   expect(await operationOf(bench, job, 'orphan')).toMatchObject({ status: 'FINISHED', attempt: 1 })
+})
+
+test('a device that connected just before its process died is sent what waits for it by the next one that starts', async () => {
+  await bench.provision(['connected'], { flow: 'mqtt' })
+  bench.device = (_, report) => report({ seen: 'away' })
+  const { job } = await jobs.create(caller, jobRequest({ target: { append: { entities: ['connected'] } } }))
+  await bench.settle()
+  const device = await deviceOf(bench, 'connected')
+  const connected = { sign: 'connected', connection: 'broker', node: null, at: clock.now() } as const
+  await recordPresence(database, [{ ...device, ...connected }])
+  await bench.settle()
+  expect(await operationOf(bench, job, 'connected')).toMatchObject({ status: 'WAITING_FOR_CONNECTION' })
+  const next = await createWorkbench(database, { node: 3, clock })
+  await next.engine.start(true)
+  await expect.poll(() => operationOf(bench, job, 'connected')).toMatchObject({ status: 'QUEUED' })
+  await next.abandon()
+  bench.device = obedient()
+  await bench.settle()
+  expect(await operationOf(bench, job, 'connected')).toMatchObject({ status: 'FINISHED', attempt: 1 })
 })
