@@ -121,6 +121,16 @@ export const guided: readonly Guided[] = [
     ],
   },
   {
+    story: 'a task that has run twice is to run once, and is over',
+    setting,
+    steps: [
+      world => world.createTask(task({ request: { target: { tag: 'http' } } })),
+      world => world.advance(100_000),
+      world => world.changeTask(0, { rhythm: { everyS: 90, startInMs: 0, stop: { executions: 1 } } }),
+      world => world.advance(100_000),
+    ],
+  },
+  {
     story: 'jobs by filter are scattered by cell in windows of Madrid in the night in which its clocks are put forward',
     // 0:50 in Madrid; at 1:00Z, 2:00 becomes 3:00.
     setting: { ...setting, beginsAt: '2026-03-28T23:50:00Z' },

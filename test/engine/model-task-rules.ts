@@ -16,6 +16,8 @@ export interface TaskBook {
   readonly request: JobRequest
   /** an occurrence and how many had passed before it; null where it never waited */
   readonly from: { readonly at: number; readonly count: number } | null
+  /** how often it had run when its rhythm was changed: fewer are owed no more */
+  readonly ran: number
   readonly cancelled: boolean
 }
 
@@ -125,12 +127,12 @@ function wrongOfWait(task: Standing, at: number, book: TaskBook, now: number): s
   return wrong
 }
 
-function gridOf({ schedule, rhythm }: TaskBook) {
+function gridOf({ schedule, rhythm, ran }: TaskBook) {
   const { start, stop } = schedule as { start: { date: string }; stop?: { date: string } | { executions: number } }
   return {
     startAt: Date.parse(start.date),
     everyMs: rhythm.everyS * 1_000,
     stopAt: stop && 'date' in stop ? Date.parse(stop.date) : Number.POSITIVE_INFINITY,
-    mostRuns: stop && 'executions' in stop ? stop.executions : Number.POSITIVE_INFINITY,
+    mostRuns: stop && 'executions' in stop ? Math.max(stop.executions, ran) : Number.POSITIVE_INFINITY,
   }
 }

@@ -131,7 +131,8 @@ export function createModelTasks(parts: ModelTasksParts) {
       holdTo(refusal, `POST of task ${JSON.stringify({ schedule, request })}`, outcome)
       const row = await read(id)
       if (outcome.kind === 'obeyed' && !isDeepStrictEqual(row, outcome.answer)) breach(`${id} is stored otherwise`)
-      if (row) books.set(id, { active, name: null, rhythm, schedule, request, from: countFrom(row), cancelled: false })
+      const fresh = { name: null, ran: 0, cancelled: false }
+      if (row) books.set(id, { ...fresh, active, rhythm, schedule, request, from: countFrom(row) })
     },
     async change(index: number, turn: TaskTurn): Promise<void> {
       const id = idAt(index)
@@ -169,6 +170,7 @@ export function createModelTasks(parts: ModelTasksParts) {
         active: 'active' in turn ? turn.active : book.active,
         name: 'name' in turn ? turn.name : book.name,
         from: 'rhythm' in turn || book.from === null ? countFrom(after) : book.from,
+        ran: 'rhythm' in turn ? after.executions : book.ran,
       })
     },
     async cancel(index: number): Promise<void> {
