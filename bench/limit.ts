@@ -3,6 +3,7 @@
  * transaction, with live, ready, timer, delta and ended rows. No rows are read back to be decided, nothing is guarded.
  */
 import pg from 'pg'
+import { LANES } from '../src/engine/operation-gatherer.ts'
 import type { Database } from '../src/store/database.ts'
 import { sql } from '../src/store/statement.ts'
 import type { BenchPostgres } from './postgres.ts'
@@ -10,8 +11,8 @@ import { databaseSeconds } from './processes.ts'
 
 /** Operations in one statement. */
 export const BATCH = 500
-/** As many as the engine has lanes. */
-export const CONNECTIONS = 3
+/** As many as the engine writes with: its lanes, and its dispatcher. */
+export const CONNECTIONS = LANES + 1
 const JOB = 1
 
 const keys = 'unnest($1::smallint[], $2::bigint[]) as k(partition, entity)'

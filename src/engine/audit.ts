@@ -5,7 +5,7 @@
 
 import { type AuditEntry, insertAudit } from '../store/audit.ts'
 import type { Database } from '../store/database.ts'
-import { gathered } from './device-batch.ts'
+import { gathered } from './gathering.ts'
 
 export interface Audit {
   /** Resolves once the line is kept. */

@@ -19,7 +19,7 @@ import type { Database, Transaction } from '../store/database.ts'
 import type { EntityKey } from '../store/entities.ts'
 import type { Clock } from './clock.ts'
 import type { Datastreams } from './datastreams.ts'
-import { gathered } from './device-batch.ts'
+import { gathered } from './gathering.ts'
 
 /** The device that a message is from. */
 export interface CollectingDevice extends EntityKey {

@@ -9,7 +9,7 @@ import type { Database } from '../store/database.ts'
 import { devicesByOwnKey, devicesOf, type OwnedDevice, type ShownKey, usersByKey } from '../store/device-keys.ts'
 import type { EntityKey } from '../store/entities.ts'
 import type { Clock } from './clock.ts'
-import { gathered } from './device-batch.ts'
+import { gathered } from './gathering.ts'
 
 /** A device whose credentials were accepted, and by whose key. */
 export interface AuthenticatedDevice extends OwnedDevice {

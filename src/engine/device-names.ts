@@ -5,7 +5,7 @@
 import type { Database } from '../store/database.ts'
 import { devicesById, type NamedDevice } from '../store/device-names.ts'
 import type { Clock } from './clock.ts'
-import { gathered } from './device-batch.ts'
+import { gathered } from './gathering.ts'
 
 export interface DeviceNames {
   /** The one device of that id; undefined where there is none or where several organizations have one. */

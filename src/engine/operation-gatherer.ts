@@ -2,6 +2,7 @@
  * Gathers what happens to operations for a few milliseconds and applies it in batches. Whoever submits is answered after the
  * commit. Refuses to know devices and protocols.
  */
+import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { DroverError, ERRORS } from '../domain/errors.ts'
@@ -41,6 +42,9 @@ export interface GathererOptions {
   waitingMax?: number
 }
 
+/** As many as there are cores to write with, within bounds: one more only makes batches smaller, and a batch has its price. */
+export const LANES = Math.min(4, Math.max(2, availableParallelism()))
+
 interface Submission {
   readonly happening: Happening
   readonly resolve: (answer: Answer) => void
@@ -56,7 +60,7 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
     memory,
     onCommit,
     onApplied = () => {},
-    lanes = 3,
+    lanes = LANES,
     gatherMs = 4,
     batchMax = 500,
     waitingMax = 50_000,
