@@ -97,6 +97,13 @@ test('jobs show tells what was asked for, when it was, how far it came and what 
   ])
 })
 
+test('jobs plan says first of all where nothing would run', async () => {
+  const never = '--start 2099-03-02T09:00 --stop 1h --window 22:00-06:00'
+  const words = await cli.run(`jobs plan REFRESH_INFO -e meter-1 --timeout 60s --utc ${never}`.split(' '))
+  expect([words.code, words.stderr]).toEqual([0, ''])
+  expect(words.stdout).toMatch(/^Nothing of it would run: its stop comes before the first launch\.\n\nOperations +1 /)
+})
+
 test('jobs why tells what holds an operation and what moves it next, or that it has ended', async () => {
   expect(await shown(`jobs why ${idle} meter-1`)).toEqual([
     ['Operation', expect.stringMatching(new RegExp(`^${idle}-`))],

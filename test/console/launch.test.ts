@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { PlanView } from '../../src/contract/client/client.ts'
 import { createJob, readJob } from '../service/jobs.ts'
-import { type Console, hasBrowser, openConsole } from './browser.ts'
+import { accessibilityFaults, type Console, hasBrowser, openConsole } from './browser.ts'
 import { filledAt } from './chart-pixels.ts'
 
 const ELEMENTS = [
@@ -133,6 +133,54 @@ describe.skipIf(!hasBrowser)('launching, and finding', () => {
       Spread: 'over 50 % of the time',
     })
     await page.getByRole('button', { name: 'Create the task on 2 devices' }).waitFor()
+  })
+
+  test('a job whose stop comes before its first launch says that nothing would run, and is launched only by who means it', async () => {
+    const page = await at.visit('/launch/whom?type=REFRESH_INFO')
+    await page.getByText('A tag', { exact: true }).click()
+    await page.getByLabel('Tag', { exact: true }).fill('valve')
+    await page.getByRole('button', { name: 'When' }).click()
+    await page.getByRole('radiogroup', { name: 'When it starts' }).getByText('At a time').click()
+    await page.getByLabel('Start', { exact: true }).last().fill('2099-03-10T09:00')
+    await page.getByRole('radiogroup', { name: 'When it stops' }).getByText('After a while').click()
+    await page.getByLabel('Minutes after the start').fill('60')
+    // The nights: none of their hours is between start and stop.
+    await page.getByLabel('Only at certain hours').click()
+    const warning = page.getByRole('alert').filter({ hasText: 'Nothing would run.' })
+    await warning.waitFor()
+    await page.getByRole('button', { name: 'Plan' }).click()
+    await warning.getByText(/would cancel all 2 operations before the first launch: the window does not open/).waitFor()
+    expect(await page.getByText('Nothing speaks against it.').count()).toBe(0)
+    expect(await factsOf(page.getByRole('region', { name: 'Launches' }).locator('dl'))).toEqual({
+      First: 'nothing is launched',
+      Stop: '10 Mar 2099 10:00:00',
+    })
+    const launch = page.getByRole('button', { name: 'Launch, and run nothing' })
+    expect(await launch.isDisabled()).toBe(true)
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByLabel('Launch it all the same: nothing of it would run').check()
+    await launch.click()
+    await expect.poll(() => page.url()).toMatch(/\/jobs\/[0-9a-f]{16}$/)
+  })
+
+  test('a job without a device is not launched, with the reason; a task without one may be made, since its runs look anew', async () => {
+    const page = await at.visit('/launch/plan?type=REFRESH_INFO&device=nobody-1&device=nobody-2')
+    const warning = page.getByRole('alert').filter({ hasText: 'Nothing would run.' })
+    await warning.getByText('all is refused: 2 not provisioned.').waitFor()
+    await page.getByText('A job on a list is refused where nothing of it can be used.').waitFor()
+    expect(await page.getByRole('button', { name: 'Launch, and run nothing' }).isDisabled()).toBe(true)
+
+    await page.goto(`${at.house.url}/console/tasks/new/whom?type=REFRESH_INFO`)
+    await page.getByText('A tag', { exact: true }).click()
+    await page.getByLabel('Tag', { exact: true }).fill('to-be-mounted')
+    await page.getByRole('button', { name: 'When' }).click()
+    await page.getByRole('button', { name: 'Plan' }).click()
+    await warning.getByText('The target finds no device that the operation applies to.').waitFor()
+    const create = page.getByRole('button', { name: 'Create the task on 0 devices' })
+    expect(await create.isDisabled()).toBe(true)
+    await page.getByLabel('Create it all the same: each run looks for its devices anew').check()
+    await create.click()
+    await expect.poll(() => page.url()).toMatch(/\/tasks\/(?!new)/)
   })
 
   test('a firmware update is launched with the elements of its bundle, one below the other', async () => {

@@ -11,7 +11,7 @@ import { count, counted } from '../figures.tsx'
 import { type Ask, ask } from '../request.ts'
 import { DialogEnd } from './dialog-end.tsx'
 import { Icon, type IconName } from './icons.tsx'
-import { Notice } from './notice.tsx'
+import { NothingRunsBox, whyNothingRuns } from './nothing-runs.tsx'
 import { Failed } from './states.tsx'
 
 /** From so many devices on, the count is typed. */
@@ -101,6 +101,7 @@ function Confirmation<T>({
   const mustType = !atOnce && typeof touches === 'number' && touches >= LARGE
   // A new job without devices is none; what is there already may be paused or ended without any.
   const isEmpty = plan !== undefined && touches === 0
+  const runsNothing = planned.data ? whyNothingRuns(planned.data) !== null : false
   const isRight = !mustType || Number(typed.replace(/[\s,.']/g, '')) === touches
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -110,7 +111,7 @@ function Confirmation<T>({
     <form className="stack" onSubmit={submit}>
       <div className="stack">{children}</div>
       {planned.isError && <Failed error={planned.error} />}
-      {planned.data?.error && <Notice>{planned.data.error.message}</Notice>}
+      {planned.data && <NothingRunsBox plan={planned.data} />}
       {touches !== null && !planned.isError && (
         <p className="touches">
           {touches === undefined ? (
@@ -136,7 +137,7 @@ function Confirmation<T>({
         ask={asked}
         error={doing.error}
         verb={name}
-        danger={danger}
+        danger={danger || runsNothing}
         disabled={!isRight || touches === undefined || isEmpty}
         isPending={doing.isPending}
         onLeave={onClose}

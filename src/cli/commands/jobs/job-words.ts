@@ -139,7 +139,9 @@ export function planWords({ target, error, launch, scattering, warnings }: PlanV
       : launch.perHour.map(({ date, launches }) => [out.instant(date), launches] as const)
   const most = Math.max(1, ...curve.map(([, launches]) => launches))
   const rows = curve.map(([time, launches]) => [time, launches, '█'.repeat(Math.ceil((launches / most) * 30))])
+  const stopsFirst = target.total > 0 && launch.notLaunched === target.total
   return [
+    stopsFirst ? 'Nothing of it would run: its stop comes before the first launch.\n\n' : '',
     about,
     ...refused,
     ...warnings.map(warning => `Warning: ${warningWords(warning)}\n`),

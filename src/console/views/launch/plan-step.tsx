@@ -1,26 +1,21 @@
-/** The last step: what the plan says will happen, and the launch itself. */
-import { Button, TextInput } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useMemo, useState } from 'react'
-import { useLocation } from 'wouter'
+/** The last step: what the plan says will happen, and the launch beside it. */
+import { lazy, Suspense, useMemo } from 'react'
 import type { PlanView } from '../../../contract/client/client.ts'
 import { count, counted, Instant, rate, span } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
-import { LARGE } from '../../parts/action.tsx'
-import { Curl } from '../../parts/curl.tsx'
 import { Fact } from '../../parts/fact.tsx'
 import { Icon } from '../../parts/icons.tsx'
+import { NothingRunsBox, whyNothingRuns } from '../../parts/nothing-runs.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Failed, Loading } from '../../parts/states.tsx'
 import { persistent } from '../../persistent.ts'
-import { type Ask, asking, save } from '../../request.ts'
+import { type Ask, asking } from '../../request.ts'
 import { warningWords } from '../job/job-facts.tsx'
-import { type Draft, isLong, LISTED_MAX, plannedRequestOf, resourceTypeOf } from './draft.ts'
-import { forgetDraft } from './kept-draft.ts'
-import { jobMaking, makeJob, makingScript, taskMaking } from './making.ts'
+import { type Draft, plannedRequestOf, resourceTypeOf } from './draft.ts'
+import { Go } from './go.tsx'
 import { nextRunAt } from './next-run.ts'
-import { Recap, useTitle } from './recap.tsx'
+import { Recap } from './recap.tsx'
 
 const Chart = lazy(persistent(() => import('../../parts/chart.tsx')))
 const ChartKey = lazy(persistent(() => import('../../parts/chart.tsx').then(module => ({ default: module.ChartKey }))))
@@ -43,6 +38,7 @@ export default function PlanStep({ draft, isTask }: { readonly draft: Draft; rea
   return (
     <div className="columns">
       <div className="span-8 stack">
+        <NothingRunsBox plan={plan} />
         <Recap draft={draft} isTask={isTask} />
         <Curve plan={plan} isTask={isTask} />
         <Refusals plan={plan} />
@@ -56,13 +52,9 @@ export default function PlanStep({ draft, isTask }: { readonly draft: Draft; rea
 }
 
 /** How the launches lie in time, in figures and hour by hour. */
-export function Curve({
-  plan: { launch, scattering, target },
-  isTask,
-}: {
-  readonly plan: PlanView
-  readonly isTask: boolean
-}) {
+export function Curve({ plan, isTask }: { readonly plan: PlanView; readonly isTask: boolean }) {
+  const { launch, scattering } = plan
+  const runs = whyNothingRuns(plan) === null
   const shown = useMemo(() => {
     const hours = launch.perHour.map(({ date, launches }) => ({ at: Date.parse(date), launches }))
     const first = hours[0]?.at ?? 0
@@ -82,28 +74,32 @@ export function Curve({
         )}
         <dt>First</dt>
         <dd>
-          <Instant at={launch.firstLaunchDate} />
+          <Instant at={launch.firstLaunchDate} none="nothing is launched" />
         </dd>
-        <dt>Last</dt>
-        <dd>
-          <Instant at={launch.lastLaunchDate} />
-        </dd>
-        <dt>Rate</dt>
-        <dd className="figure">
-          {scattering.operationsPerSecond === null
-            ? 'all at once, as fast as they can be sent'
-            : `${rate(scattering.operationsPerSecond)} per second over ${span(scattering.spreadMs)}`}
-        </dd>
-        <dt>Expected end</dt>
-        <dd>
-          <Instant at={launch.expectedEndDate} /> <span className="quiet">where each uses up its time</span>
-        </dd>
+        {runs && (
+          <>
+            <dt>Last</dt>
+            <dd>
+              <Instant at={launch.lastLaunchDate} />
+            </dd>
+            <dt>Rate</dt>
+            <dd className="figure">
+              {scattering.operationsPerSecond === null
+                ? 'all at once, as fast as they can be sent'
+                : `${rate(scattering.operationsPerSecond)} per second over ${span(scattering.spreadMs)}`}
+            </dd>
+            <dt>Expected end</dt>
+            <dd>
+              <Instant at={launch.expectedEndDate} /> <span className="quiet">where each uses up its time</span>
+            </dd>
+          </>
+        )}
         <dt>Stop</dt>
         <dd>
           <Instant at={launch.stopDate} none="none" />
         </dd>
       </dl>
-      {!shown.isOne && target.total > 0 && (
+      {!shown.isOne && runs && (
         <Suspense fallback={<Loading what="the curve" />}>
           <Chart
             label={`Launches per hour, ${launch.perHour.length} hours`}
@@ -152,8 +148,10 @@ function Refusals({ plan: { target } }: { readonly plan: PlanView }) {
   )
 }
 
-function Risk({ plan: { target, launch, warnings, scattering } }: { readonly plan: PlanView }) {
-  const quiet = warnings.length === 0 && launch.notLaunched === 0 && launch.mayNotEnd === 0
+function Risk({ plan }: { readonly plan: PlanView }) {
+  const { target, launch, warnings, scattering } = plan
+  const runs = whyNothingRuns(plan) === null
+  const quiet = runs && warnings.length === 0 && launch.notLaunched === 0 && launch.mayNotEnd === 0
   return (
     <Panel title="Devices and risk">
       <div className="stack">
@@ -163,9 +161,10 @@ function Risk({ plan: { target, launch, warnings, scattering } }: { readonly pla
             {target.total === 1 ? 'device gets an operation' : 'devices get an operation'}
           </span>
         </div>
-        {launch.notLaunched > 0 && (
+        {runs && launch.notLaunched > 0 && (
           <Notice>
-            {counted(launch.notLaunched, 'operation')} would be cancelled by the stop before they are launched.
+            {counted(launch.notLaunched, 'operation')} of {count(target.total)} would be cancelled by the stop before
+            they are launched.
           </Notice>
         )}
         {launch.mayNotEnd > 0 && (
@@ -187,88 +186,5 @@ function Risk({ plan: { target, launch, warnings, scattering } }: { readonly pla
         )}
       </div>
     </Panel>
-  )
-}
-
-function Go({ draft, plan, isTask }: { readonly draft: Draft; readonly plan: PlanView; readonly isTask: boolean }) {
-  const [, go] = useLocation()
-  const queries = useQueryClient()
-  const [typed, setTyped] = useState('')
-  const [done, setDone] = useState(0)
-  const { total } = plan.target
-  const mustType = total >= LARGE
-  const isRight = !mustType || Number(typed.replace(/[\s,.']/g, '')) === total
-  const making = useMutation({
-    mutationFn: () => makeJob(draft, isTask, setDone),
-    onSuccess: async path => {
-      forgetDraft(isTask)
-      await queries.invalidateQueries()
-      go(path)
-    },
-  })
-  const title = useTitle(draft.name)
-  const verb = isTask ? 'Create the task' : draft.start === 'never' ? 'Create the job' : title
-  return (
-    <Panel title={isTask ? 'Create' : 'Launch'}>
-      <form
-        className="stack"
-        onSubmit={event => {
-          event.preventDefault()
-          if (isRight && total > 0) making.mutate()
-        }}
-      >
-        {plan.error && <Notice>{plan.error.message}</Notice>}
-        {mustType && (
-          <TextInput
-            label={`Type ${count(total)} to confirm`}
-            value={typed}
-            inputMode="numeric"
-            autoComplete="off"
-            onChange={event => setTyped(event.currentTarget.value)}
-          />
-        )}
-        {making.isError && <Failed error={making.error} />}
-        {making.isPending && done > 0 && <p className="figure">{count(done)} devices listed…</p>}
-        <Button
-          type="submit"
-          className="launch-button"
-          disabled={!isRight || total === 0}
-          loading={making.isPending}
-          leftSection={<Icon name="launch" size={15} />}
-        >
-          {verb} on {counted(total, 'device')}
-        </Button>
-        <details className="more">
-          <summary>The same with curl</summary>
-          <TheSame draft={draft} isTask={isTask} />
-        </details>
-      </form>
-    </Panel>
-  )
-}
-
-/** The same with curl: one command, or a script where the list takes several. */
-function TheSame({ draft, isTask }: { readonly draft: Draft; readonly isTask: boolean }) {
-  if (isTask) return <Curl ask={taskMaking(draft)} />
-  if (!isLong(draft)) return <Curl ask={jobMaking(draft)} />
-  const name = `launch-on-${draft.list.length}.sh`
-  return (
-    <div className="stack">
-      <p className="small">
-        {counted(draft.list.length, 'identifier')} take several requests of at most {LISTED_MAX}: this script makes them
-        all.
-      </p>
-      <pre className="code">{`DROVER_URL=${location.origin} DROVER_API_KEY=… sh ${name}`}</pre>
-      <div>
-        <Button
-          size="compact-sm"
-          variant="default"
-          leftSection={<Icon name="down" size={14} />}
-          onClick={() => save(new Blob([makingScript(draft)], { type: 'text/x-shellscript' }), name)}
-        >
-          Download {name}
-        </Button>
-      </div>
-    </div>
   )
 }

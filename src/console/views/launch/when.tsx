@@ -5,6 +5,7 @@ import { useMemo } from 'react'
 import { OPERATION_RESULTS } from '../../../contract/words.ts'
 import { viewerZone } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
+import { NothingRunsBox } from '../../parts/nothing-runs.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { type Draft, hoursOpen, lacksOf } from './draft.ts'
@@ -170,7 +171,13 @@ function Preview({ draft, isTask }: { readonly draft: Draft; readonly isTask: bo
   const asked = useMemo(() => planOf(settled, isTask), [settled, isTask])
   const found = useAsked(asked, { enabled: lacksOf(settled, 'when') === null, keep: true })
   if (found.isError) return <Failed error={found.error} />
-  return found.data ? <Curve plan={found.data} isTask={isTask} /> : null
+  if (!found.data) return null
+  return (
+    <>
+      <NothingRunsBox plan={found.data} />
+      <Curve plan={found.data} isTask={isTask} />
+    </>
+  )
 }
 
 function Limits({ draft, change }: StepProps) {
