@@ -9,6 +9,12 @@ import { GateView } from './why.ts'
 /** Groups answered at most. */
 export const FAILURE_GROUPS_MAX = 200
 
+/** What operations without success are counted as, as the job's summary calls it. */
+const UNSUCCESSFUL = [
+  ...(['error', 'byUser', 'byEngine', 'byTimeout', 'byExternalTimeout', 'byExternal', 'byAlreadyInProgress'] as const),
+  'outOfTimeError',
+] as const
+
 /** Operations that ended without success in one way. */
 export const FailureGroup = Type.Object({
   status: Type.Enum([...OPERATION_STATUSES]),
@@ -16,6 +22,9 @@ export const FailureGroup = Type.Object({
   step: Type.Union([Type.String(), Type.Null()], { description: 'The last step that ended in ERROR; null: none did' }),
   stepDescription: Type.String({ description: 'What the device said of that step; empty: nothing' }),
   description: Type.String({ description: 'Of the operation; empty: none' }),
+  counter: Type.Enum([...UNSUCCESSFUL], {
+    description: 'What they are counted as: byUser tells what somebody cancelled from what failed',
+  }),
   count: Type.Integer({ minimum: 1 }),
 })
 export type FailureGroup = Static<typeof FailureGroup>
@@ -27,7 +36,7 @@ export const FailuresView = Type.Object(
     failures: Type.Array(FailureGroup, { description: 'The most frequent first, at most 200' }),
     more: Type.Boolean({ description: 'Whether there are further groups' }),
   },
-  { description: 'How the operations of a job failed, in groups' },
+  { description: 'How the operations of a job ended without success, in groups: failed, timed out or cancelled' },
 )
 export type FailuresView = Static<typeof FailuresView>
 

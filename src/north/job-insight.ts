@@ -4,6 +4,7 @@ import './request-caller.ts'
 import { Type } from 'typebox'
 import {
   FAILURE_GROUPS_MAX,
+  type FailureGroup,
   FailuresView,
   MessagesView,
   type ProgressPoint,
@@ -18,7 +19,9 @@ import { type Launching, placeReachedAt } from '../domain/launching.ts'
 import { expectedEnd, plannedBy } from '../domain/progress.ts'
 import { gatedJobOf, launchingOf } from '../engine/job-launching.ts'
 import type { Database } from '../store/database.ts'
+import { endedCounterName } from '../store/ended-counters.ts'
 import {
+  type FailedAlike,
   readFailures,
   readFiledMessages,
   readMessages,
@@ -46,7 +49,7 @@ export function jobInsightRoutes(app: FastifyInstance, { database, now }: JobIns
     {
       schema: {
         tags,
-        summary: 'How the operations of a job failed, in groups, or these groups as CSV',
+        summary: 'How the operations of a job ended without success, in groups, or these groups as CSV',
         params,
         response: { 200: FailuresView },
       },
@@ -58,7 +61,7 @@ export function jobInsightRoutes(app: FastifyInstance, { database, now }: JobIns
       const found = await readFailures(database, job, FAILURE_GROUPS_MAX + 1)
       return {
         date: now().toISOString(),
-        failures: found.slice(0, FAILURE_GROUPS_MAX),
+        failures: found.slice(0, FAILURE_GROUPS_MAX).map(failureView),
         more: found.length > FAILURE_GROUPS_MAX,
       } satisfies FailuresView
     },
@@ -98,12 +101,18 @@ export function jobInsightRoutes(app: FastifyInstance, { database, now }: JobIns
   )
 }
 
+/** A group as it is told: its counter by the name that the job's summary has for it. */
+const failureView = (group: FailedAlike): FailureGroup => ({
+  ...group,
+  counter: endedCounterName(group.counter) as FailureGroup['counter'],
+})
+
 /** Columns of CSV, each a member of a group. */
-const FAILURE_COLUMNS = ['count', 'status', 'result', 'step', 'stepDescription', 'description'] as const
+const FAILURE_COLUMNS = ['count', 'status', 'result', 'step', 'stepDescription', 'description', 'counter'] as const
 
 async function* failureRows(database: Database, job: bigint): AsyncGenerator<(string | null)[][], void, void> {
   const found = await readFailures(database, job, FAILURE_GROUPS_MAX)
-  yield found.map(group => FAILURE_COLUMNS.map(column => group[column]?.toString() ?? null))
+  yield found.map(failureView).map(group => FAILURE_COLUMNS.map(column => group[column]?.toString() ?? null))
 }
 
 /** Points of a curve. */

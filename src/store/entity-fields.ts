@@ -6,9 +6,9 @@
 import { DATA_MODEL, type DataModelEntry, IDENTIFIER_IDS, IDS, RESOURCE_TYPES } from '../domain/data-model.ts'
 import { isListId } from '../domain/entity-form.ts'
 import type { FilterValue } from '../domain/filter.ts'
-import { parseJobId } from '../domain/identity.ts'
-import { type FieldTraits, field, ids, type SearchField } from './search-field.ts'
+import { type FieldTraits, field, type SearchField } from './search-field.ts'
 import { type SqlFragment, sql } from './statement.ts'
+import { UNSUCCESSFUL_IN } from './unsuccessful-in.ts'
 
 /** Where the device is that a scattering groups by. */
 const CELL = 'subscription.collected.cellInfo'
@@ -98,20 +98,6 @@ function identifierFields(): SearchField[] {
     })
   })
 }
-
-/** The jobs in which an operation on the entity ended without success: what a job that tries again is aimed by. */
-const UNSUCCESSFUL_IN = field('text', 'operations.unsuccessfulIn', sql`lpad(to_hex(unsuccessful.job), 16, '0')`, {
-  some: condition => sql`exists (select 1 from operation_ended unsuccessful
-    where unsuccessful.partition = e.partition and unsuccessful.entity = e.entity
-      and unsuccessful.result <> 'SUCCESSFUL' and unsuccessful.counter not in ('successful', 'oot_successful') and ${condition})`,
-  ...ids(
-    parseJobId,
-    jobs => sql`exists (select 1 from operation_ended unsuccessful
-      where unsuccessful.job = any(${jobs}::bigint[]) and unsuccessful.partition = e.partition
-        and unsuccessful.entity = e.entity and unsuccessful.result <> 'SUCCESSFUL'
-        and unsuccessful.counter not in ('successful', 'oot_successful'))`,
-  ),
-})
 
 function ownFields(): SearchField[] {
   const anyKind = sql`e.resource_type = any(${RESOURCE_TYPES}::text[])`

@@ -2,6 +2,7 @@
  * What the rows of one job tell beside its counters: how its operations failed, when they were launched and ended, and the messages
  * of one. It reads a job whole, so nobody asks it often. Refuses to conclude anything.
  */
+import type { Counter } from '../domain/counters.ts'
 import type { OperationKey } from '../domain/identity.ts'
 import type { KeptMessage } from '../domain/kept-message.ts'
 import type { OperationResult, OperationStatus } from '../domain/operation.ts'
@@ -16,20 +17,22 @@ export interface FailedAlike {
   step: string | null
   stepDescription: string
   description: string
+  /** what they are counted as */
+  counter: Counter
   count: number
 }
 
 const failures = statement<FailedAlike, [bigint, number]>(
   'job_insight_failures',
   `select x.status, x.result, failed.step, coalesce(failed.description, '') as "stepDescription",
-          coalesce(x.description, '') as description, count(*)::int as count
+          coalesce(x.description, '') as description, x.counter, count(*)::int as count
      from operation_ended x
      left join lateral (
        select element ->> 'name' as step, element ->> 'description' as description
          from jsonb_array_elements(case jsonb_typeof(x.steps) when 'array' then x.steps end) with ordinality as e(element, position)
         where element ->> 'result' = 'ERROR' order by position desc limit 1) failed on true
     where x.job = $1 and x.result <> 'SUCCESSFUL' and x.counter not in ('successful', 'oot_successful')
-    group by 1, 2, 3, 4, 5 order by count desc, result, step, 4, 5 limit $2`,
+    group by 1, 2, 3, 4, 5, 6 order by count desc, result, step, 4, 5, counter limit $2`,
 )
 
 /** How the operations of a job ended without success, the most frequent way first. */

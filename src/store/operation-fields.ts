@@ -3,10 +3,10 @@
  * `o`, which is `operation` or `operation_ended`, with `job j`, `detail d`, `entity e`, `former_entity f`, `task t` and `counters` where they are needed.
  * Serves: Job and operation search.
  */
-import type { Counter } from '../domain/counters.ts'
 import type { FieldType } from '../domain/filter.ts'
 import { type OperationKey, parseJobId, parseOperationId, partitionOf } from '../domain/identity.ts'
 import { OPERATION_RESULTS, OPERATION_STATUSES, type OperationStatus } from '../domain/operation.ts'
+import { COUNTERS_OF_SUCCESS, ENDED_COUNTERS } from './ended-counters.ts'
 import { JOB_FIELDS, jobParameterField } from './job-fields.ts'
 import { elements, type FieldTraits, field, ids, type SearchField, words } from './search-field.ts'
 import { type SqlFragment, sql } from './statement.ts'
@@ -45,22 +45,6 @@ const entitiesIn = (organization: number, identifiers: readonly string[]): SqlFr
 const provisioned = (names: string, id: string): SearchField =>
   field('any', names, sql`e.document -> ${id}::text`, { needs: ['entity'] })
 
-/** The counters of ended operations, as the job's summary calls them. */
-const COUNTERS: Readonly<Record<string, Counter>> = {
-  successful: 'successful',
-  error: 'error',
-  byUser: 'by_user',
-  byEngine: 'by_engine',
-  byTimeout: 'by_timeout',
-  byExternalTimeout: 'by_external_timeout',
-  byExternal: 'by_external',
-  byAlreadyInProgress: 'by_already_in_progress',
-  outOfTimeSuccessful: 'oot_successful',
-  outOfTimeError: 'oot_error',
-}
-
-/** What can also be the end of an operation that was successful. */
-const COUNTERS_OF_SUCCESS = ['successful', 'outOfTimeSuccessful']
 /** The statuses that no successful operation has: an answer in time is FINISHED, a late one FINISHED_OUT_OF_TIME. */
 export const STATUSES_WITHOUT_SUCCESS: readonly OperationStatus[] = ['TIMEOUT_CANCELLED', 'NOT_ALLOWED', 'CANCELLED']
 
@@ -72,18 +56,18 @@ const unsuccessfulWhere = (isSo: boolean, condition: SqlFragment): SqlFragment =
 const COUNTED_AS = field(
   'text',
   'operations.counter operationCounter',
-  sql`(${JSON.stringify(Object.fromEntries(Object.entries(COUNTERS).map(([name, counter]) => [counter, name])))}::jsonb ->> o.counter::text)`,
+  sql`(${JSON.stringify(Object.fromEntries(Object.entries(ENDED_COUNTERS).map(([name, counter]) => [counter, name])))}::jsonb ->> o.counter::text)`,
   words(
-    Object.keys(COUNTERS),
+    Object.keys(ENDED_COUNTERS),
     found =>
       unsuccessfulWhere(
         !found.some(each => COUNTERS_OF_SUCCESS.includes(each)),
-        sql`o.counter = any(${found.map(each => COUNTERS[each])}::operation_counter[])`,
+        sql`o.counter = any(${found.map(each => ENDED_COUNTERS[each])}::operation_counter[])`,
       ),
     found =>
       unsuccessfulWhere(
         COUNTERS_OF_SUCCESS.every(each => found.includes(each)),
-        sql`o.counter <> all(${found.map(each => COUNTERS[each])}::operation_counter[])`,
+        sql`o.counter <> all(${found.map(each => ENDED_COUNTERS[each])}::operation_counter[])`,
       ),
   ),
 )

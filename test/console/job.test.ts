@@ -137,6 +137,23 @@ describe.skipIf(!hasBrowser)('a job in the console', () => {
     const lineOf = (id: string) => fails.getByRole('listitem').filter({ has: page.locator(`a[href$="${id}"]`) })
     await lineOf(failing).getByText('1 failed · 1 cancelled of 2').waitFor()
     expect(await lineOf(calledOff).count()).toBe(0)
+
+    // The groups of a job do the same.
+    await page.goto(`${at.house.url}/console/jobs/${failing}`)
+    const failures = page.getByRole('region', { name: 'Failures' })
+    const groups = (place: number) => failures.locator('table').nth(place).locator('tbody tr')
+    await failures.getByRole('heading', { name: 'Cancelled by a user, and no failure' }).waitFor()
+    await groups(0).getByText('Error processing').waitFor()
+    expect([await groups(0).count(), await groups(1).count()]).toEqual([1, 1])
+    await groups(1).getByRole('button', { name: 'Show these devices' }).click()
+    const devices = page.getByRole('region', { name: 'Operations of the job' }).locator('tbody a')
+    await expect.poll(() => devices.allTextContents()).toEqual(['away'])
+    await page.goto(`${at.house.url}/console/jobs/${calledOff}`)
+    await page
+      .getByRole('region', { name: 'Cancelled by a user' })
+      .getByRole('button', { name: 'Show these devices' })
+      .waitFor()
+    expect(await failures.count()).toBe(0)
   })
 
   test('an operation shows its attempts with their steps, and the messages of each as they came', async () => {

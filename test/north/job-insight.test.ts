@@ -54,6 +54,7 @@ test('failures are grouped by result, step and what was said of them', async () 
         step: 'INSTALL',
         stepDescription: 'disk full',
         description: 'no space left',
+        counter: 'error',
         count: 2,
       },
     ],
@@ -65,7 +66,7 @@ test('the groups of failures come as CSV', async () => {
   const { status, text } = await door.ask('GET', `${path}/failures`, undefined, { accept: 'text/csv' })
   expect(status).toBe(200)
   expect(text).toBe(
-    'count;status;result;step;stepDescription;description\n2;FINISHED;ERROR_PROCESSING;INSTALL;disk full;no space left\n',
+    'count;status;result;step;stepDescription;description;counter\n2;FINISHED;ERROR_PROCESSING;INSTALL;disk full;no space left;error\n',
   )
 })
 

@@ -1,14 +1,12 @@
-/** How the operations of a job failed: in groups by result, step and description, each leading to its devices. */
-import { Button } from '@mantine/core'
-import { count } from '../../figures.tsx'
+/** How the operations of a job failed, in groups by result, step and description; what a user cancelled stands apart. */
 import { useAsked } from '../../live.ts'
 import { AsOf } from '../../parts/as-of.tsx'
 import { TakeAway } from '../../parts/csv.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Failed, Loading } from '../../parts/states.tsx'
-import { Status } from '../../parts/status.tsx'
 import { asking } from '../../request.ts'
-import { beside, type FailureChosen } from './operation-filter.ts'
+import { FailureTable } from './failure-table.tsx'
+import type { FailureChosen } from './operation-filter.ts'
 
 const EVERY_MS = 10_000
 
@@ -22,10 +20,12 @@ export function JobFailures({ jobId, isLive, choose }: Props) {
   const asked = asking('GET /operation/jobs/{jobId}/failures', { path: { jobId } })
   const found = useAsked(asked, { every: isLive ? EVERY_MS : false })
   const failures = found.data?.failures ?? []
+  const failed = failures.filter(each => each.counter !== 'byUser')
+  const calledOff = failures.filter(each => each.counter === 'byUser')
   if (found.data && failures.length === 0) return null
   return (
     <Panel
-      title="Failures"
+      title={calledOff.length > 0 && failed.length === 0 ? 'Cancelled by a user' : 'Failures'}
       facts={
         <span className="row">
           {found.data?.more && 'The most frequent ones'}
@@ -36,59 +36,12 @@ export function JobFailures({ jobId, isLive, choose }: Props) {
     >
       {found.isPending && <Loading what="the failures" />}
       {found.isError && !found.data && <Failed error={found.error} retry={() => void found.refetch()} />}
-      {failures.length > 0 && (
-        <div className="scroll-x failures">
-          <table className="small-table">
-            <thead>
-              <tr>
-                <th scope="col" className="right">
-                  Operations
-                </th>
-                <th scope="col">Result</th>
-                <th scope="col" className="wide-only">
-                  Step
-                </th>
-                <th scope="col" className="wide-only">
-                  Description
-                </th>
-                <th scope="col" className="wide-only">
-                  <span className="sr-only">Devices</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {failures.map(({ count: number, result, step, stepDescription, description, status }) => {
-                const show = (
-                  <Button
-                    size="compact-xs"
-                    variant="default"
-                    onClick={() => choose({ status, result, step, stepDescription, description })}
-                  >
-                    Show these devices
-                  </Button>
-                )
-                return (
-                  <tr key={[status, result, step, stepDescription, description].join('|')}>
-                    <td className="right figure strong">{count(number)}</td>
-                    <td>
-                      <Status word={result} />
-                      <div className="quiet small">{beside(status, result)}</div>
-                      <div className="narrow-only small">
-                        <p className="quiet">{[step, description, stepDescription].filter(Boolean).join(' · ')}</p>
-                        {show}
-                      </div>
-                    </td>
-                    <td className="wide-only">{step ?? <span className="quiet">–</span>}</td>
-                    <td className="wide-only">
-                      {[description, stepDescription].filter(Boolean).join(' · ') || <span className="quiet">–</span>}
-                    </td>
-                    <td className="right wide-only">{show}</td>
-                  </tr>
-                )
-              })}
-            </tbody>
-          </table>
-        </div>
+      {failed.length > 0 && <FailureTable groups={failed} choose={choose} />}
+      {calledOff.length > 0 && (
+        <>
+          {failed.length > 0 && <h3 className="fact-head">Cancelled by a user, and no failure</h3>}
+          <FailureTable groups={calledOff} choose={choose} />
+        </>
       )}
     </Panel>
   )

@@ -92,6 +92,7 @@ export function useChosen(): Chosen & { readonly choose: (chosen: Partial<Chosen
           step: params.get('step'),
           stepDescription: params.get('stepDescription') ?? '',
           description: params.get('description') ?? '',
+          counter: params.get('counter'),
         }
   const choose = ({ share = null, failure: next = null, entity = '' }: Partial<Chosen>) => {
     const set = new URLSearchParams()
@@ -102,6 +103,7 @@ export function useChosen(): Chosen & { readonly choose: (chosen: Partial<Chosen
       if (next.step !== null) set.set('step', next.step)
       if (next.stepDescription !== '') set.set('stepDescription', next.stepDescription)
       if (next.description !== '') set.set('description', next.description)
+      if (next.counter !== null) set.set('counter', next.counter)
     }
     if (entity !== '') set.set('entity', entity)
     setParams(set, { replace: true })

@@ -13,6 +13,8 @@ export interface FailureChosen {
   readonly step: string | null
   readonly stepDescription: string
   readonly description: string
+  /** what its operations are counted as; null in addresses that were written before it was told */
+  readonly counter: string | null
 }
 
 /** The status of a failure in words, where its result does not say it already. */
@@ -63,7 +65,11 @@ export function searchOf(jobId: string, { share, failure, entity }: Chosen): Ope
     const described = { 'operations.description': failure.description }
     const bare = { or: [{ exists: { 'operations.description': false } }, { eq: described }] }
     parts.push(failure.description === '' ? bare : { eq: described })
-    parts.push({ nin: { 'operations.counter': ['successful', 'outOfTimeSuccessful'] } })
+    parts.push(
+      failure.counter === null
+        ? { nin: { 'operations.counter': ['successful', 'outOfTimeSuccessful'] } }
+        : { eq: { 'operations.counter': failure.counter } },
+    )
     return { name: 'POST /search/entities/operations/history', filter: { and: parts } }
   }
   const open = share === null ? undefined : OPEN_STATUSES[share]

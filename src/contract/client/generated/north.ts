@@ -47,9 +47,9 @@ export type DryRunBody = { /** JavaScript that defines `request(operation, devic
 
 export type ExecutionView = { /** When the job was activated; ISO 8601 UTC, empty while there is none */ activatedDate: string; /** When it started; ISO 8601 UTC, empty while there is none */ startedDate: string; /** When it ended; ISO 8601 UTC, empty while there is none */ finishedDate: string }
 
-export type FailureGroup = { status: "PENDING" | "QUEUED" | "WAITING_FOR_ACK" | "WAITING_FOR_CONNECTION" | "IN_PROGRESS" | "FINISHED" | "FINISHED_OUT_OF_TIME" | "TIMEOUT_CANCELLED" | "NOT_ALLOWED" | "CANCELLED"; result: "SUCCESSFUL" | "PARTIAL_SUCCESS" | "OPERATION_PENDING" | "ERROR_IN_PARAM" | "NOT_ALLOWED" | "NOT_SUPPORTED" | "ALREADY_IN_PROGRESS" | "ERROR_PROCESSING" | "ERROR_TIMEOUT" | "TIMEOUT_CANCELLED" | "CANCELLED" | "CANCELLED_INTERNAL" | "UNKNOWN_RESULT"; /** The last step that ended in ERROR; null: none did */ step: string | null; /** What the device said of that step; empty: nothing */ stepDescription: string; /** Of the operation; empty: none */ description: string; count: number }
+export type FailureGroup = { status: "PENDING" | "QUEUED" | "WAITING_FOR_ACK" | "WAITING_FOR_CONNECTION" | "IN_PROGRESS" | "FINISHED" | "FINISHED_OUT_OF_TIME" | "TIMEOUT_CANCELLED" | "NOT_ALLOWED" | "CANCELLED"; result: "SUCCESSFUL" | "PARTIAL_SUCCESS" | "OPERATION_PENDING" | "ERROR_IN_PARAM" | "NOT_ALLOWED" | "NOT_SUPPORTED" | "ALREADY_IN_PROGRESS" | "ERROR_PROCESSING" | "ERROR_TIMEOUT" | "TIMEOUT_CANCELLED" | "CANCELLED" | "CANCELLED_INTERNAL" | "UNKNOWN_RESULT"; /** The last step that ended in ERROR; null: none did */ step: string | null; /** What the device said of that step; empty: nothing */ stepDescription: string; /** Of the operation; empty: none */ description: string; /** What they are counted as: byUser tells what somebody cancelled from what failed */ counter: "error" | "byUser" | "byEngine" | "byTimeout" | "byExternalTimeout" | "byExternal" | "byAlreadyInProgress" | "outOfTimeError"; count: number }
 
-/** How the operations of a job failed, in groups */
+/** How the operations of a job ended without success, in groups: failed, timed out or cancelled */
 export type FailuresView = { /** Of when these figures are */ date: string; /** The most frequent first, at most 200 */ failures: FailureGroup[]; /** Whether there are further groups */ more: boolean }
 
 export type FoundJobs = { page: PageView; jobs: JobView[] }
@@ -302,7 +302,7 @@ export interface Operations {
   "GET /operation/jobs/{jobId}/operations/{operationId}": { path: { jobId: string; operationId: string }; answer: OperationView }
   /** Why an operation is where it is, and what will move it next */
   "GET /operation/jobs/{jobId}/operations/{operationId}/why": { path: { jobId: string; operationId: string }; answer: WhyView }
-  /** How the operations of a job failed, in groups, or these groups as CSV */
+  /** How the operations of a job ended without success, in groups, or these groups as CSV */
   "GET /operation/jobs/{jobId}/failures": { path: { jobId: string }; answer: FailuresView }
   /** The plan of a job against what has happened */
   "GET /operation/jobs/{jobId}/progress": { path: { jobId: string }; answer: ProgressView }
