@@ -156,6 +156,38 @@ describe.skipIf(!hasBrowser)('a job in the console', () => {
     expect(await failures.count()).toBe(0)
   })
 
+  test('a retry leaves out what a user cancelled unless that is chosen, and says how many there are of each', async () => {
+    const { id } = await createJob(at.house.client, {
+      name: 'REFRESH_INFO',
+      target: { append: { entities: ['bad', 'away'] } },
+      operationParameters: { timeout: HOUR_MS },
+    })
+    await answer('bad', await taken('bad'), { resultCode: 'ERROR_PROCESSING', steps: [] })
+    const summary = async () => (await readJob(at.house.client, id)).report.summary
+    await expect.poll(summary).toMatchObject({ finished: { error: 1 } })
+    await at.house.call('DELETE', `/north/v80/operation/jobs/${id}`)
+    await expect.poll(summary).toMatchObject({ finished: { cancelled: { byUser: 1 } } })
+    const page = await at.visit(`/jobs/${id}`)
+    await page.getByRole('button', { name: 'Retry the unsuccessful' }).click()
+    const dialog = page.getByRole('dialog')
+    const failed = dialog.getByRole('checkbox', { name: 'failed 1' })
+    const cancelled = dialog.getByRole('checkbox', { name: 'cancelled by a user or from outside 1' })
+    await dialog.getByText('This touches 1 device.').waitFor()
+    expect([await failed.isChecked(), await cancelled.isChecked()]).toEqual([true, false])
+    expect(await dialog.getByRole('checkbox').count()).toBe(2)
+    await cancelled.check()
+    await dialog.getByText('This touches 2 devices.').waitFor()
+    for (const each of [failed, cancelled]) await each.uncheck()
+    await dialog.getByText('Choose what is run once more.').waitFor()
+    expect(await dialog.getByRole('button', { name: 'Retry the unsuccessful' }).isDisabled()).toBe(true)
+    await cancelled.check()
+    await confirm(page, 'Retry the unsuccessful', 1)
+    await expect.poll(() => page.url()).not.toContain(id)
+    const made = page.url().slice(-16)
+    expect((await readOperations(at.house.client, made)).map(each => each.entityId)).toEqual(['away'])
+    await at.house.call('DELETE', `/north/v80/operation/jobs/${made}`)
+  })
+
   test('an operation shows its attempts with their steps, and the messages of each as they came', async () => {
     const id = await at.house.start('good', {
       name: 'REFRESH_INFO',

@@ -12,6 +12,7 @@ import { type Ask, ask } from '../request.ts'
 import { DialogEnd } from './dialog-end.tsx'
 import { Icon, type IconName } from './icons.tsx'
 import { NothingRunsBox, whyNothingRuns } from './nothing-runs.tsx'
+import { Notice } from './notice.tsx'
 import { Failed } from './states.tsx'
 
 /** From so many devices on, the count is typed. */
@@ -32,6 +33,8 @@ export interface ActionProps<T> {
   readonly atOnce?: boolean
   /** counts the devices before the job is made */
   readonly plan?: Ask<PlanView>
+  /** why it cannot be done as it is chosen; the devices are not counted then */
+  readonly lacks?: string | null
   readonly danger?: boolean
   readonly primary?: boolean
   readonly disabled?: boolean
@@ -73,6 +76,7 @@ function Confirmation<T>({
   children,
   touches: present,
   plan,
+  lacks = null,
   atOnce = false,
   danger = false,
   onDone,
@@ -91,7 +95,7 @@ function Confirmation<T>({
   const planned = useQuery({
     queryKey: ['plan', plan?.given],
     queryFn: ({ signal }) => (plan ? ask(plan, signal) : null),
-    enabled: plan !== undefined,
+    enabled: plan !== undefined && lacks === null,
     staleTime: 0,
   })
   // As it was when the dialog opened: the number of a job that runs falls while it is being typed.
@@ -105,14 +109,15 @@ function Confirmation<T>({
   const isRight = !mustType || Number(typed.replace(/[\s,.']/g, '')) === touches
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (isRight && touches !== undefined && !isEmpty) doing.mutate()
+    if (isRight && lacks === null && touches !== undefined && !isEmpty) doing.mutate()
   }
   return (
     <form className="stack" onSubmit={submit}>
       <div className="stack">{children}</div>
+      {lacks && <Notice>{lacks}</Notice>}
       {planned.isError && <Failed error={planned.error} />}
-      {planned.data && <NothingRunsBox plan={planned.data} />}
-      {touches !== null && !planned.isError && (
+      {planned.data && lacks === null && <NothingRunsBox plan={planned.data} />}
+      {touches !== null && lacks === null && !planned.isError && (
         <p className="touches">
           {touches === undefined ? (
             'Counting the devices…'
@@ -123,7 +128,7 @@ function Confirmation<T>({
           )}
         </p>
       )}
-      {mustType && (
+      {mustType && lacks === null && (
         <TextInput
           label={`Type ${count(touches)} to confirm`}
           value={typed}
@@ -138,7 +143,7 @@ function Confirmation<T>({
         error={doing.error}
         verb={name}
         danger={danger || runsNothing}
-        disabled={!isRight || touches === undefined || isEmpty}
+        disabled={!isRight || lacks !== null || touches === undefined || isEmpty}
         isPending={doing.isPending}
         onLeave={onClose}
       />

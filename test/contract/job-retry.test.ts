@@ -1,12 +1,31 @@
 import { describe, expect, test } from 'vitest'
-import { resourceTypeOf, retryRequest } from '../../src/console/views/job/retry-request.ts'
+import {
+  hasOwnParameters,
+  RETRIED_UNLESS_TOLD,
+  resourceTypeOf,
+  retryRequest,
+  unsuccessfulByWay,
+} from '../../src/contract/client/job-retry.ts'
+import { COUNTERS, summaryOf } from '../../src/domain/counters.ts'
 
 const retry = (request: Readonly<Record<string, unknown>>) =>
-  retryRequest({ id: '00000000000000aa', request: { name: 'UPDATE', ...request } })
+  retryRequest({ id: '00000000000000aa', request: { name: 'UPDATE', ...request } }, ['failed', 'stopped'])
 const onUnsuccessful = {
   name: 'UPDATE',
-  target: { append: { filter: { eq: { 'operations.unsuccessfulIn': '00000000000000aa' } } } },
-  userNotes: 'Again for what did not succeed in 00000000000000aa',
+  target: {
+    append: {
+      filter: {
+        in: {
+          'operations.unsuccessfulIn': [
+            '00000000000000aa/error',
+            '00000000000000aa/outOfTimeError',
+            '00000000000000aa/byEngine',
+          ],
+        },
+      },
+    },
+  },
+  userNotes: 'Again for what did not succeed in 00000000000000aa: failed, stopped',
   active: true,
 }
 
@@ -46,5 +65,26 @@ describe('a job retried on the devices without success', () => {
       resourceType: 'entity.device',
     })
     expect(resourceTypeOf({ request: { name: 'UPDATE' } })).toEqual({})
+  })
+
+  test('knows every way not to succeed, each in one group, and takes what was cancelled or busy only when told', () => {
+    const counters = Object.fromEntries(COUNTERS.map((counter, at) => [counter, 2 ** at])) as Parameters<
+      typeof summaryOf
+    >[0]
+    const summary = { status: 'FINISHED_WITH_ERRORS' as const, ...summaryOf(counters) }
+    const { finished, finishedOutOfTime } = summary
+    const all = finished.error + finished.cancelled.total + finishedOutOfTime.error
+    const ways = unsuccessfulByWay(summary)
+    expect(Object.values(ways).reduce((sum, each) => sum + each, 0)).toBe(all)
+    expect(ways.cancelled).toBe(counters.by_user + counters.by_external)
+    expect(RETRIED_UNLESS_TOLD).not.toContain('cancelled')
+    expect(RETRIED_UNLESS_TOLD).not.toContain('busy')
+  })
+
+  test('knows a job whose devices had parameters of their own, which one request would not give them', () => {
+    const listed = { append: { entitiesWithParameters: [{ id: 'a', parameters: { value: 1 } }] } }
+    expect(hasOwnParameters({ request: { name: 'UPDATE', target: listed } })).toBe(true)
+    expect(hasOwnParameters({ request: { name: 'UPDATE', target: { append: { entities: ['a'] } } } })).toBe(false)
+    expect(hasOwnParameters({ request: { name: 'UPDATE' } })).toBe(false)
   })
 })
