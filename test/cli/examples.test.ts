@@ -63,10 +63,12 @@ async function answer<T>(...args: string[]): Promise<T> {
 beforeAll(async () => {
   await chmod(folder, 0o711)
   await devicesAtWork()
-  await house.provision('asleep')
+  for (const device of ['asleep', 'away']) await house.provision(device)
   const run = (...args: string[]) => answer<JobView>('jobs', 'run', 'REFRESH_INFO', '--timeout', '60s', ...args)
   const done = await run('-e', 'meter-1', '--callback', 'http://127.0.0.1:9/nobody', '--wait')
   const [running, doomed] = [await run('-e', 'asleep'), await run('-e', 'asleep', '--inactive')]
+  const failed = await run('-e', 'away', '--stop', '1s')
+  await cli.run(['jobs', 'watch', failed.id])
   const task = (id: string) =>
     answer<TaskView>(
       'tasks',
@@ -98,6 +100,7 @@ beforeAll(async () => {
   Object.assign(variables, {
     JOB: done.id,
     RUNNING_JOB: running.id,
+    FAILED_JOB: failed.id,
     JOB_TO_CANCEL: doomed.id,
     TASK: 'nightly',
     TASK_TO_DELETE: 'doomed',
@@ -169,7 +172,7 @@ test.each(ofClients)('$line', async ({ line }) => {
 
 test.each(ofShells)('$line', async ({ line }) => {
   const script = `${line}\nCOMP_WORDS=(drover jobs r)\nCOMP_CWORD=2\n_drover\necho "\${COMPREPLY[@]}"`
-  expect(await shell(script)).toBe('run resume\n')
+  expect(await shell(script)).toBe('run retry resume\n')
 })
 
 /** Runs a script in a real shell in which `drover` is this one. */

@@ -37,7 +37,7 @@ describe.each(Object.keys(ASKED))('%s', shell => {
 
   test.skipIf(missing)('completes commands, those within them, and their options', async () => {
     expect((await completed(shell, 'drover', 'de')).sort()).toEqual(['deliveries', 'demo', 'devices'])
-    expect((await completed(shell, 'drover', 'jobs', 'r')).sort()).toEqual(['resume', 'run'])
+    expect((await completed(shell, 'drover', 'jobs', 'r')).sort()).toEqual(['resume', 'retry', 'run'])
     expect(await completed(shell, 'drover', 'jobs', 'list', '--sta')).toEqual(['--status'])
     expect((await completed(shell, 'drover', 'simulate', '--pull')).sort()).toEqual([
       '--pull-concurrency',

@@ -1,11 +1,11 @@
-/** The options that say what a job is to do, on what, when and how: the same for running, planning and repeating one. */
+/** The options that say what a job is to do, on what, and its course: the same for running, planning and repeating one. */
 import type { Command } from 'commander'
 import type { Given, JobRequestSchema } from '../../../contract/client/client.ts'
 import type { Run } from '../../frame/command.ts'
 import { CommandFailed } from '../../frame/exit-codes.ts'
 import { filterOf } from '../../reading/filters.ts'
-import { localZone, momentOf, spanOf, windowOf } from '../../reading/times.ts'
-import { contentOf, each, jsonObject, member, percent, wholeNumber, words } from '../../reading/values.ts'
+import { contentOf, each, jsonObject, member, words } from '../../reading/values.ts'
+import { declareCourse, withCourse } from './job-course.ts'
 
 type Query = NonNullable<Given<'POST /operation/jobs'>['query']>
 
@@ -31,25 +31,7 @@ export function declareJob(command: Command): void {
     .option('--filter <json>', 'run on what a filter finds: JSON, or @FILE')
     .option('--where <condition>', 'run on what fits: field=value, field>value, field~pattern; all must hold', each)
     .option('--resource-type <kind>', `narrow a tag or a filter to one kind: ${RESOURCE_TYPES.join(', ')}`)
-    .option('--start <time>', 'when it starts: 15m from now, 22:00, 2026-03-02T22:00')
-    .option('--stop <time>', 'when it gives up: 2h after its start, 06:00, 2026-03-03T06:00')
-    .option(
-      '--window <days time>',
-      'only then: "22:00-06:00" or "MON-FRI 22:00-06:00"; may be given more than once',
-      each,
-    )
-    .option('--timezone <zone>', "whose clock the window is on (default: this machine's zone)")
-    .option('--spread <percent>', 'spread the launches over this much of the time there is', percent)
-    .option('--by-cell <factor>', 'spread by radio cell: 0 cell after cell, 100 across all cells', percent)
-    .option('--warn-rate <n>', 'warn where more than so many a second would be launched', Number)
-    .option('--ack-timeout <time>', 'how long a device may take to accept, such as 30s')
-    .option('--timeout <time>', 'how long an operation may take, such as 10m')
-    .option('--retries <n>', 'how often an operation is tried again', wholeNumber)
-    .option('--retries-delay <time>', 'how long before the next try')
-    .option('--retry-on <results>', 'results that are tried again, such as ERROR_PROCESSING', words)
-    .option('--callback <url>', 'where the started and the finished notification are sent')
-    .option('--notify', 'tell the user by mail and trap')
-    .option('--notes <text>', 'a note that stays with the job')
+  declareCourse(command)
 }
 
 /** The whole request, with its list of entities in it. */
@@ -70,22 +52,10 @@ export async function readJob(run: Run, type: string | undefined): Promise<Asked
     throw new CommandFailed('usage', 'Say what to run it on: with --entity, --file, --tag, --where or --filter.')
   }
   const parameters = await readParameters(run)
-  const schedule = { ...base.schedule, ...readSchedule(run) }
-  const operationParameters = { ...base.operationParameters, ...readTimeouts(run) }
   return {
     entities,
     query: readResourceType(given.resourceType),
-    request: {
-      ...base,
-      name,
-      ...(parameters && { parameters }),
-      ...(target && { target }),
-      ...(Object.keys(schedule).length > 0 && { schedule }),
-      ...(Object.keys(operationParameters).length > 0 && { operationParameters }),
-      ...(given.callback !== undefined && { callback: given.callback }),
-      ...(options.notify === true && { notify: true }),
-      ...(given.notes !== undefined && { userNotes: given.notes }),
-    },
+    request: withCourse(run, { ...base, name, ...(parameters && { parameters }), ...(target && { target }) }),
   }
 }
 
@@ -124,45 +94,6 @@ async function readParameters({ options, surroundings }: Run): Promise<Record<st
   const all = { ...whole, ...Object.fromEntries(single) }
   return Object.keys(all).length === 0 && parameters === undefined ? undefined : all
 }
-
-function readSchedule({ options, out }: Run): NonNullable<JobRequestSchema['schedule']> {
-  const { start, stop, timezone, byCell, spread, warnRate } = options
-  const now = new Date()
-  const moment = (option: string, value: unknown) =>
-    typeof value === 'string' ? momentOf(option, value, now, out.utc) : undefined
-  const [startAt, stopAt] = [moment('--start', start), moment('--stop', stop)]
-  const zone = typeof timezone === 'string' ? timezone : out.utc ? 'UTC' : localZone()
-  const strategy =
-    typeof byCell === 'number' ? { field: 'subscription.collected.cellInfo' as const, factor: byCell } : undefined
-  const scattering = {
-    ...(typeof spread === 'number' && { maxSpread: spread }),
-    ...(strategy && { strategy }),
-    ...(typeof warnRate === 'number' && { warningMaxRate: warnRate }),
-  }
-  return {
-    ...(startAt && { start: startAt }),
-    ...(stopAt && { stop: stopAt }),
-    ...(Array.isArray(options.window) && { window: windowOf(options.window, zone) }),
-    ...(Object.keys(scattering).length > 0 && { scattering }),
-  }
-}
-
-function readTimeouts({ options }: Run): NonNullable<JobRequestSchema['operationParameters']> {
-  const span = (option: string, value: unknown) => (typeof value === 'string' ? spanOf(option, value) : undefined)
-  const ackTimeout = span('--ack-timeout', options.ackTimeout)
-  const timeout = span('--timeout', options.timeout)
-  const retriesDelay = span('--retries-delay', options.retriesDelay)
-  return {
-    ...(ackTimeout !== undefined && { ackTimeout }),
-    ...(timeout !== undefined && { timeout }),
-    ...(typeof options.retries === 'number' && { retries: options.retries }),
-    ...(retriesDelay !== undefined && { retriesDelay }),
-    // The service is the judge of these words.
-    ...(Array.isArray(options.retryOn) && { retryResultList: options.retryOn as RetryResults }),
-  }
-}
-
-type RetryResults = NonNullable<NonNullable<JobRequestSchema['operationParameters']>['retryResultList']>
 
 function readResourceType(kind: string | undefined): Query {
   if (kind === undefined) return {}

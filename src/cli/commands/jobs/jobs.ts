@@ -1,9 +1,9 @@
-/** `drover jobs`: run, list, show, watch, pause, resume, cancel, plan, and why. Serves: Endpoints (Jobs). */
+/** `drover jobs`: run, plan, retry, list, show, watch, pause, resume, cancel, and why. Serves: Endpoints (Jobs). */
 import type { Command } from 'commander'
 import type { JobView } from '../../../contract/client/client.ts'
 import { command, commandForEach, group, type Run } from '../../frame/command.ts'
-import { CommandFailed, type ExitName } from '../../frame/exit-codes.ts'
-import { table, tableOr } from '../../frame/output.ts'
+import { CommandFailed } from '../../frame/exit-codes.ts'
+import { tableOr } from '../../frame/output.ts'
 import type { Surroundings } from '../../frame/surroundings.ts'
 import { anyValue, declareFilter, filterOf } from '../../reading/filters.ts'
 import { spanOf } from '../../reading/times.ts'
@@ -11,9 +11,11 @@ import { count, words } from '../../reading/values.ts'
 import { listedRows } from '../../rows/found-rows.ts'
 import { operationOf, whyWords } from '../operations/operation-words.ts'
 import { followJob, OUTCOMES } from './job-following.ts'
-import { makeJob } from './job-making.ts'
-import { declareJob, readJob, requestOf } from './job-options.ts'
-import { concerns, JOB_TITLES, jobRow, jobWords, planWords } from './job-words.ts'
+import { declareLaunch, launchJob, waited } from './job-launching.ts'
+import { declareJob, readJob } from './job-options.ts'
+import { planJob } from './job-planning.ts'
+import { retryCommand } from './job-retrying.ts'
+import { JOB_TITLES, jobRow, jobWords } from './job-words.ts'
 
 const LISTED = 20
 
@@ -22,6 +24,7 @@ export function jobsCommand(surroundings: Surroundings): Command {
   return group({ usage: 'jobs', description: 'run operations on fleets, and follow them', examples: [] }, [
     runCommand(surroundings),
     planCommand(surroundings),
+    retryCommand(surroundings),
     listCommand(surroundings),
     showCommand(surroundings),
     watchCommand(surroundings),
@@ -58,42 +61,11 @@ function runCommand(surroundings: Surroundings): Command {
       ],
       declare: made => {
         declareJob(made)
-        made
-          .option('--inactive', 'make the job without launching it')
-          .option('--idempotency-key <key>', 'the same key within 24 hours gives the job that it made')
-          .option('-w, --wait', 'wait for the end; the exit code says how it ended')
-          .option('--within <time>', 'wait so long at most, such as 10m')
+        declareLaunch(made)
       },
     },
-    async (run, type) => {
-      const { out, options } = run
-      const asked = await readJob(run, type)
-      const { client } = await run.session()
-      const idempotencyKey = typeof options.idempotencyKey === 'string' ? options.idempotencyKey : undefined
-      const made = await makeJob(client, asked, { active: options.inactive !== true, idempotencyKey, out })
-      if (options.wait !== true) {
-        await out.answer(made, () => `${made.id}\n`)
-        if (!out.json) out.remark(`${madeWords(made)}\n${concerns(made)}`)
-        return undefined
-      }
-      if (!out.json) out.remark(`${madeWords(made)}\n${concerns(made)}`)
-      return await waited(run, made.id)
-    },
+    async (run, type) => await launchJob(run, await readJob(run, type)),
   )
-}
-
-function madeWords({ id, request, report: { summary } }: JobView): string {
-  const covered = summary.total === 0 ? '' : ` on ${summary.total} ${summary.total === 1 ? 'entity' : 'entities'}`
-  return `Job ${id}: ${String(request.name)}${covered}, ${summary.status}.`
-}
-
-async function waited(run: Run, jobId: string): Promise<ExitName | undefined> {
-  const { out, options, surroundings } = run
-  const withinMs = typeof options.within === 'string' ? spanOf('--within', options.within) : undefined
-  const { client } = await run.session()
-  const job = await followJob(jobId, { client, out, surroundings, withinMs })
-  await out.answer(job, () => table(JOB_TITLES, [jobRow(job, out)]))
-  return OUTCOMES[job.report.summary.status]
 }
 
 function planCommand(surroundings: Surroundings): Command {
@@ -110,14 +82,7 @@ function planCommand(surroundings: Surroundings): Command {
       ],
       declare: declareJob,
     },
-    async (run, type) => {
-      const asked = await readJob(run, type)
-      const { client } = await run.session()
-      const body = { job: { request: requestOf(asked) } }
-      const plan = await client.call('POST /operation/jobs/plan', { query: asked.query, body })
-      await run.out.answer(plan, () => planWords(plan, run.out))
-      return plan.error ? 'refused' : undefined
-    },
+    async (run, type) => await planJob(run, await readJob(run, type)),
   )
 }
 

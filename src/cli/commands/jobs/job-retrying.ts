@@ -1,0 +1,91 @@
+/** `drover jobs retry`: a job once more, on the entities on which it had no success. */
+import type { Command } from 'commander'
+import type { JobView } from '../../../contract/client/client.ts'
+import {
+  hasOwnParameters,
+  RETRIED_UNLESS_TOLD,
+  RETRY_WAYS,
+  type RetryWay,
+  resourceTypeOf,
+  retryRequest,
+  unsuccessfulByWay,
+} from '../../../contract/client/job-retry.ts'
+import { command } from '../../frame/command.ts'
+import { CommandFailed } from '../../frame/exit-codes.ts'
+import type { Surroundings } from '../../frame/surroundings.ts'
+import { words } from '../../reading/values.ts'
+import { declareCourse, withCourse } from './job-course.ts'
+import { declareLaunch, launchJob } from './job-launching.ts'
+import { planJob } from './job-planning.ts'
+
+/** The command. */
+export function retryCommand(surroundings: Surroundings): Command {
+  return command(
+    surroundings,
+    {
+      usage: 'retry <job>',
+      description:
+        'run a job again, as a new job, on the entities on which it had no success; its window and limits are kept',
+      examples: [
+        { meaning: 'what failed, timed out or was cut off by the stop', line: 'drover jobs retry $FAILED_JOB' },
+        {
+          meaning: 'what it would do if what was cancelled ran again, too, until the morning',
+          line: 'drover jobs retry $FAILED_JOB --of failed,timed-out,stopped,cancelled --stop 06:00 --plan',
+        },
+      ],
+      declare: made => {
+        made
+          .option(
+            '--of <ways>',
+            `how they came to have no success: ${RETRY_WAYS.join(', ')} (default: ${RETRIED_UNLESS_TOLD.join(',')})`,
+            words,
+          )
+          .option('--plan', 'only say what it would do; nothing is run')
+        declareCourse(made)
+        declareLaunch(made)
+      },
+    },
+    async (run, jobId) => {
+      const { out, options } = run
+      const ways = waysOf(options.of)
+      const { client } = await run.session()
+      const job = await client.call('GET /operation/jobs/{jobId}', { path: { jobId: jobId! } })
+      const remark = chosenWords(job, ways)
+      const asked = { request: withCourse(run, retryRequest(job, ways)), entities: [], query: resourceTypeOf(job) }
+      if (!out.json) out.remark(remark)
+      return options.plan === true ? await planJob(run, asked) : await launchJob(run, asked)
+    },
+  )
+}
+
+function waysOf(given: unknown): readonly RetryWay[] {
+  if (!Array.isArray(given)) return RETRIED_UNLESS_TOLD
+  const ways = RETRY_WAYS.filter(way => given.includes(way))
+  const unknown = given.filter(word => !ways.includes(word))
+  if (unknown.length > 0 || ways.length === 0) {
+    throw new CommandFailed('usage', `--of takes ${RETRY_WAYS.join(', ')}, not "${unknown.join(',')}".`)
+  }
+  return ways
+}
+
+/** How many there are of those that are run again, and of those that are left. Fails where nothing would be run again, or not as it was. */
+function chosenWords(job: JobView, ways: readonly RetryWay[]): string {
+  if (hasOwnParameters(job)) {
+    throw new CommandFailed(
+      'refused',
+      `Entities of job ${job.id} were listed with parameters of their own, which one request would not give them again.`,
+    )
+  }
+  const counts = unsuccessfulByWay(job.report.summary)
+  const told = (some: readonly RetryWay[]) =>
+    some
+      .filter(way => counts[way] > 0)
+      .map(way => `${counts[way]} ${way}`)
+      .join(', ')
+  const left = told(RETRY_WAYS.filter(way => !ways.includes(way)))
+  const rest = left === '' ? '' : ` Left as they are: ${left} (--of).`
+  if (told(ways) === '') {
+    throw new CommandFailed('refused', `Job ${job.id} has nothing to run again that is ${ways.join(' or ')}.${rest}`)
+  }
+  return `Of job ${job.id} again: ${told(ways)}.${rest}`
+}

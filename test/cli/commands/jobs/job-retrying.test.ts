@@ -1,0 +1,91 @@
+/** `drover jobs retry`: which entities it takes, what it keeps of the first job, and what it says of both. */
+import { expect, test } from 'vitest'
+import type { JobView, PlanView } from '../../../../src/contract/client/client.ts'
+import { openHouse, response } from '../../../service/house.ts'
+import { createJob, jobEnded, readJob, readOperations } from '../../../service/jobs.ts'
+import { openCommandLine } from '../../command-line.ts'
+
+const house = await openHouse()
+const cli = await openCommandLine({ DROVER_URL: house.url, DROVER_API_KEY: house.apiKey })
+const key = await house.provision('broken')
+await house.provision('away')
+const retry = (...args: string[]) => cli.run(['jobs', 'retry', ...args])
+
+/** A job in which one device fails and the other is called off. */
+async function halfDone(): Promise<string> {
+  const { id } = await createJob(house.client, {
+    name: 'REBOOT_EQUIPMENT',
+    parameters: { type: 'SOFTWARE' },
+    target: { append: { entities: ['broken', 'away'] } },
+    schedule: { stop: { delayed: 7_200_000 } },
+    operationParameters: { timeout: 3_600_000, retries: 2 },
+  })
+  const asked = await house.south<{ operation: { request: { id: string } } }>(
+    'broken',
+    key,
+    'operation/pending?wait=30',
+  )
+  const answer = response(asked.body.operation.request.id, { resultCode: 'ERROR_PROCESSING', steps: [] })
+  await house.south('broken', key, 'operation/response', answer)
+  await house.call('DELETE', `/north/v80/operation/jobs/${id}`)
+  await jobEnded(house.client, id)
+  return id
+}
+const first = await halfDone()
+
+async function entitiesOf(job: string): Promise<string[]> {
+  await expect.poll(async () => (await readJob(house.client, job)).report.summary.total).toBeGreaterThan(0)
+  return (await readOperations(house.client, job)).map(each => each.entityId).sort()
+}
+
+test('what failed is run again as it was, what was cancelled is left, and both are said with their numbers', async () => {
+  const { code, stdout, stderr } = await retry(first)
+  expect(code).toBe(0)
+  expect(stderr).toContain(`Of job ${first} again: 1 failed. Left as they are: 1 cancelled (--of).\n`)
+  const made = stdout.trim()
+  expect(await entitiesOf(made)).toEqual(['broken'])
+  const { request } = await readJob(house.client, made)
+  expect(request).toMatchObject({
+    parameters: { type: 'SOFTWARE' },
+    schedule: { stop: { delayed: 7_200_000 } },
+    operationParameters: { timeout: 3_600_000, retries: 2 },
+    userNotes: expect.stringContaining(first),
+  })
+  await cli.run(['jobs', 'cancel', made])
+})
+
+test('what was cancelled is run again when told, with what the options change, and not before it is activated', async () => {
+  const { code, stdout } = await retry(first, '--of', 'cancelled', '--timeout', '5m', '--notes', 'by day', '--inactive')
+  expect(code).toBe(0)
+  const made = stdout.trim()
+  expect(await entitiesOf(made)).toEqual(['away'])
+  const { request, report } = await readJob(house.client, made)
+  expect(report.summary.status).toBe('IDLE')
+  expect(request).toMatchObject({ operationParameters: { timeout: 300_000, retries: 2 }, userNotes: 'by day' })
+})
+
+test('--plan says what it would do and makes no job; --json is for programs', async () => {
+  const jobs = async () => JSON.parse((await cli.run(['jobs', 'list', '--json'])).stdout) as JobView[]
+  const before = (await jobs()).length
+  const { code, stdout, stderr } = await retry(first, '--of', 'failed,cancelled', '--plan', '--json')
+  expect([code, stderr]).toEqual([0, ''])
+  expect((JSON.parse(stdout) as PlanView).target.total).toBe(2)
+  expect(await jobs()).toHaveLength(before)
+})
+
+test('it is refused where there is nothing to run again, and where entities had parameters of their own', async () => {
+  const none = await retry(first, '--of', 'timed-out,busy')
+  expect(none.code).toBe(4)
+  expect(none.stderr).toContain(`Job ${first} has nothing to run again that is timed-out or busy.`)
+  expect(none.stderr).toContain('Left as they are: 1 failed, 1 cancelled (--of).')
+  expect((await retry(first, '--of', 'unlucky')).code).toBe(2)
+  const own = await createJob(house.client, {
+    name: 'REBOOT_EQUIPMENT',
+    target: { append: { entitiesWithParameters: [{ id: 'away', parameters: { type: 'SOFTWARE' } }] } },
+    active: false,
+  })
+  await house.call('DELETE', `/north/v80/operation/jobs/${own.id}`)
+  const refused = await retry(own.id, '--of', 'cancelled')
+  expect(refused.code).toBe(4)
+  expect(refused.stderr).toContain('were listed with parameters of their own')
+})
