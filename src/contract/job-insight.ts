@@ -66,7 +66,8 @@ export const ProgressView = Type.Object(
         'What holds everything of it that is not launched, first things first; empty: each waits for its turn',
     }),
     lastLaunchDate: Type.Union([Type.String(), Type.Null()], {
-      description: 'When the turn of the last one comes as things stand; null: not known before its start',
+      description:
+        'When the turn of the last one comes as things stand; null: not known before its start and while it is paused',
     }),
     points: Type.Array(ProgressPoint, { description: 'In equal steps from its start to its end or expected end' }),
   },

@@ -144,7 +144,9 @@ async function progressOf(database: Database, job: JobRow, now: Date): Promise<P
     },
     at,
   )
-  const lastLaunchAt = launching && placeReachedAt(launching, launching.places - 1)
+  // What a pause makes overdue is spread anew when it ends: until then no turn lies ahead, and the curve ends at the present.
+  const isPaused = job.status === 'PAUSED'
+  const lastLaunchAt = launching && !isPaused ? placeReachedAt(launching, launching.places - 1) : null
   const until = job.finishedAt?.getTime() ?? Math.max(end ?? at, at, lastLaunchAt ?? at)
   return {
     date: now.toISOString(),

@@ -141,6 +141,15 @@ describe.skipIf(!hasBrowser)('the figures of a job in the console', () => {
     await expect.poll(() => keys(page)).toEqual(['Planned launches1', 'Launched1', 'Ended0', 'Successful0'])
     const { expectedEndDate } = await read<ProgressView>(id, 'progress')
     expect(Math.abs((await endOf(page)) - Date.parse(expectedEndDate ?? ''))).toBeLessThan(HOUR_MS)
+    // A pause is shown as such: the plan does not run on into what is to come.
+    await at.house.call('PUT', `/north/v80/operation/jobs/${id}`, { job: { request: { active: false } } })
+    await course(page).getByText('Paused: nothing more is launched until it is resumed').waitFor()
+    await course(page)
+      .getByRole('img', { name: /^Operations over time, paused: Planned, without the pause/ })
+      .waitFor()
+    await expect.poll(() => course(page).getByText('Expected end').count()).toBe(0)
+    await at.house.call('PUT', `/north/v80/operation/jobs/${id}`, { job: { request: { active: true } } })
+    await course(page).getByText('Expected end').waitFor()
     await at.house.call('DELETE', `/north/v80/operation/jobs/${id}`)
   })
 

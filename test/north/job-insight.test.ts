@@ -146,3 +146,21 @@ test('progress tells what holds the operations of a job that are not launched, a
   await bench.settle()
   expect((await held()).gates).toEqual([])
 })
+
+test('the curve of a paused job ends at the present, and no turn lies ahead until it is resumed', async () => {
+  const schedule = { stop: { delayed: 172_800_000 }, scattering: { maxSpread: 100 } }
+  const { job: paused } = await bench.jobs.create(bench.caller, jobRequest({ target, schedule }))
+  await bench.settle()
+  const progress = async () => (await door.ask('GET', `/operation/jobs/${jobId(paused)}/progress`)).body
+  const lastPoint = async () => {
+    const { points } = (await progress()) as { points: { date: string }[] }
+    return Date.parse(points.at(-1)!.date) - bench.clock.now().getTime()
+  }
+  expect(await lastPoint()).toBeGreaterThan(3_600_000)
+  await bench.jobs.change(bench.caller, paused, { active: false })
+  await bench.advance(60_000)
+  expect(await lastPoint()).toBe(0)
+  expect(await progress()).toMatchObject({ lastLaunchDate: null, held: [{ gate: 'paused' }] })
+  await bench.jobs.change(bench.caller, paused, { active: true })
+  expect(await lastPoint()).toBeGreaterThan(3_600_000)
+})

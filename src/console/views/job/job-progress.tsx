@@ -26,19 +26,25 @@ export function JobProgress({ jobId, status }: { readonly jobId: string; readonl
   const asked = askingProgress(jobId)
   const found = useProgress(jobId, status)
   const progress = found.data
+  const isPaused = status === 'PAUSED'
   const shown = useMemo(() => {
     if (!progress) return null
     const values = (name: 'planned' | 'launched' | 'ended' | 'successful') => progress.points.map(point => point[name])
     return {
       at: progress.points.map(point => Date.parse(point.date)),
       lines: [
-        { label: 'Planned launches', tone: 'scheduled' as const, values: values('planned'), dashed: true },
+        {
+          label: isPaused ? 'Planned, without the pause' : 'Planned launches',
+          tone: 'scheduled' as const,
+          values: values('planned'),
+          dashed: true,
+        },
         { label: 'Launched', tone: 'running' as const, values: values('launched') },
         { label: 'Ended', tone: 'quiet' as const, values: values('ended') },
         { label: 'Successful', tone: 'good' as const, values: values('successful'), filled: true },
       ],
     }
-  }, [progress])
+  }, [progress, isPaused])
   const end = progress?.expectedEndDate
   const now = progress ? Date.parse(progress.date) : 0
   const last = (values: readonly (number | null)[]) => values.findLast(value => value !== null) ?? 0
@@ -49,7 +55,7 @@ export function JobProgress({ jobId, status }: { readonly jobId: string; readonl
       title="Plan and progress"
       facts={
         <span className="row">
-          {end ? (
+          {end && !isPaused ? (
             <span>
               {isFinal(status) ? 'Ended ' : 'Expected end '}
               <Instant at={end} />
@@ -59,6 +65,8 @@ export function JobProgress({ jobId, status }: { readonly jobId: string; readonl
                 </>
               )}
             </span>
+          ) : isPaused ? (
+            <span className="warn strong">Paused: nothing more is launched until it is resumed</span>
           ) : (
             progress && 'When it ends cannot be told yet'
           )}
@@ -73,10 +81,10 @@ export function JobProgress({ jobId, status }: { readonly jobId: string; readonl
       {shown && progress && progress.total > 0 && (
         <Suspense fallback={<Loading what="the curve" />}>
           <Chart
-            label={`Operations over time: ${shown.lines.map(line => `${line.label} ${count(last(line.values))}`).join(', ')} of ${count(progress.total)}`}
+            label={`Operations over time${isPaused ? ', paused' : ''}: ${shown.lines.map(line => `${line.label} ${count(last(line.values))}`).join(', ')} of ${count(progress.total)}`}
             at={shown.at}
             lines={shown.lines}
-            marks={isFinal(status) ? [] : [{ at: now, words: 'now' }]}
+            marks={isFinal(status) ? [] : [{ at: now, words: isPaused ? 'paused' : 'now' }]}
           />
           <ChartKey
             lines={shown.lines.map(({ label, tone, values }, index) => ({
