@@ -20,7 +20,8 @@ interface SecondsEvent {
   readonly seconds: readonly { readonly at: string; readonly ended: number; readonly successful: number }[]
 }
 
-export type StreamState = 'off' | 'opening' | 'live' | 'broken'
+/** `denied`: the service is there, and gives no stream. */
+export type StreamState = 'off' | 'opening' | 'live' | 'broken' | 'denied'
 
 /** Nothing for so long, not even a sign of life, and the stream is taken for broken. */
 const SILENT_MS = 25_000
@@ -88,7 +89,8 @@ let lastId: string | undefined
 async function keepOpen(apply: Apply, stop: AbortSignal): Promise<void> {
   let pauseMs = AGAIN_MS
   for (let isFirst = true; !stop.aborted; isFirst = false) {
-    become(isFirst ? 'opening' : 'broken')
+    if (isFirst) become('opening')
+    let isDenied = false
     const cut = new AbortController()
     const signal = AbortSignal.any([stop, cut.signal])
     let silence = setTimeout(() => cut.abort(), SILENT_MS)
@@ -108,12 +110,13 @@ async function keepOpen(apply: Apply, stop: AbortSignal): Promise<void> {
       if (answer.body) await readEvents(answer.body, apply, heard)
     } catch (error) {
       if (error instanceof Refused && error.status === 400) lastId = undefined
+      isDenied = error instanceof Refused && error.status < 500
       pauseMs = Math.min(pauseMs * 1.5, AGAIN_MS_MAX)
     } finally {
       clearTimeout(silence)
     }
     if (stop.aborted) return
-    become('broken')
+    become(isDenied ? 'denied' : 'broken')
     await new Promise(resolve => setTimeout(resolve, pauseMs))
   }
 }

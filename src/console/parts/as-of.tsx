@@ -2,8 +2,9 @@
 import { Instant, span, useNow } from '../figures.tsx'
 import { useStreamState } from '../stream.ts'
 
-/** After so long without an answer the figures are called old. */
+/** After so long without an answer the figures are called old, and after so long nobody should rely on them. */
 const OLD_MS = 10_000
+const LOST_MS = 60_000
 
 export interface Freshness {
   readonly dataUpdatedAt: number
@@ -27,9 +28,12 @@ export function AsOf({
   const stream = useStreamState()
   if (dataUpdatedAt === 0) return null
   const age = now - dataUpdatedAt
-  const broken = isError || (live && stream !== 'live' && age > OLD_MS)
+  // Also what is asked for once is as old as that where the service does not answer: the stream, which all views share, tells.
+  const isUnheard = live ? stream !== 'live' : stream === 'broken'
+  const broken = isError || (isUnheard && age > OLD_MS)
+  const tone = !broken ? '' : age > LOST_MS ? 'as-of-broken as-of-lost' : 'as-of-broken'
   return (
-    <span className={broken ? 'as-of as-of-broken' : 'as-of'} role={broken ? 'alert' : undefined}>
+    <span className={`as-of ${tone}`} role={broken ? 'alert' : undefined}>
       <span className="as-of-dot" aria-hidden="true" />
       {broken ? (
         <>
