@@ -6,6 +6,7 @@
 import { DATA_MODEL, type DataModelEntry, IDENTIFIER_IDS, IDS, RESOURCE_TYPES } from '../domain/data-model.ts'
 import { isListId } from '../domain/entity-form.ts'
 import type { FilterValue } from '../domain/filter.ts'
+import { CONNECTION_FIELDS } from './connection-fields.ts'
 import { type FieldTraits, field, type SearchField } from './search-field.ts'
 import { type SqlFragment, sql } from './statement.ts'
 import { UNSUCCESSFUL_IN } from './unsuccessful-in.ts'
@@ -111,6 +112,7 @@ function ownFields(): SearchField[] {
     ...identifierFields(),
     field('text', CELL, sql`e.cell_info`, { path: CELL }),
     UNSUCCESSFUL_IN,
+    ...CONNECTION_FIELDS,
   ]
 }
 

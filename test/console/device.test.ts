@@ -52,6 +52,38 @@ describe.skipIf(!hasBrowser)('a device in the console', () => {
     await expect.poll(async () => (await instantOf(page, 'Last heard of')) === (await connection()).seenDate).toBe(true)
   })
 
+  test('devices are found by whether they are connected, went away or were never heard of', async () => {
+    const keys = new Map<string, string>()
+    for (const id of ['stays', 'goes', 'new']) {
+      const values = { 'provision.device.operation.flow': 'mqtt', 'provision.administration.tags': ['found'] }
+      keys.set(id, await at.house.provision(id, values))
+    }
+    await at.house.provision('called', {
+      'provision.device.operation.flow': 'http',
+      'provision.administration.tags': ['found'],
+    })
+    await at.house.overMqtt('stays', keys.get('stays') ?? '')
+    const { client } = await at.house.overMqtt('goes', keys.get('goes') ?? '')
+    await client.endAsync()
+    const goes = async () => (await at.house.call<Connection>('GET', CONNECTION.replace('lamp-1', 'goes'))).body
+    await expect.poll(async () => (await goes()).disconnectedDate).not.toBe('')
+    const page = await at.visit('/devices?tag=found')
+    const rows = page.getByRole('region', { name: 'Devices' }).locator('tbody a')
+    const choose = async (choice: string, found: readonly string[]) => {
+      await page.getByRole('combobox', { name: 'Connection' }).click()
+      await page.getByRole('option', { name: choice, exact: true }).click()
+      await expect.poll(async () => (await rows.allTextContents()).toSorted()).toEqual(found)
+    }
+    await choose('Connected', ['stays'])
+    await choose('Not connected', ['goes', 'new'])
+    await choose('Went away', ['goes'])
+    await choose('Never heard of', ['new'])
+    expect(new URL(page.url()).searchParams.get('connection')).toBe('never')
+    await page.getByRole('combobox', { name: 'Connection' }).click()
+    await page.getByRole('option', { name: 'Not heard of for a day', exact: true }).click()
+    await page.getByText('Nothing fits this filter.').waitFor()
+  })
+
   test('one that is asked over HTTP keeps no connection, and is not said to be without one', async () => {
     await at.house.provision('gate-1', { 'provision.device.operation.flow': 'http' })
     const page = await at.visit('/devices/gate-1')

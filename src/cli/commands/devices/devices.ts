@@ -52,6 +52,10 @@ function listCommand(surroundings: Surroundings): Command {
           meaning: 'by what is known of them',
           line: 'drover devices list --where "provision.device.identifier~^meter-" --limit 5',
         },
+        {
+          meaning: 'those that went away',
+          line: 'drover devices list --where connection.connected=false --where "connection.disconnectedDate>2026-01-01"',
+        },
       ],
       declare: made => {
         made

@@ -11,6 +11,7 @@ import { anywhere, searchRows } from '../../parts/search-rows.ts'
 import { Empty } from '../../parts/states.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
 import { asking } from '../../request.ts'
+import { CONNECTIONS, connectionFilter } from './connection-filter.ts'
 import { identifierOf, textIn } from './flattened.ts'
 
 type Entity = Readonly<Record<string, unknown>>
@@ -51,6 +52,9 @@ export default function Devices() {
   const [words, setWords] = useAddressed('words')
   const [tag, setTag] = useAddressed('tag')
   const [kind, setKind] = useAddressed('kind')
+  const [connection, setConnection] = useAddressed('connection')
+  // As of when it was opened: a bound that moved on would be another list each time.
+  const [openedAt] = useState(Date.now)
   const [job] = useAddressed('unsuccessfulIn')
   const [state, setState] = useState({ dataUpdatedAt: 0, isError: false, total: 0 })
   const parts = [
@@ -65,6 +69,7 @@ export default function Devices() {
         ]),
     ...(tag === '' ? [] : [{ eq: { 'provision.administration.tags': tag } }]),
     ...(kind === '' ? [] : [{ eq: { resourceType: kind } }]),
+    ...(kind === '' ? connectionFilter(connection, openedAt) : []),
     ...(job === '' ? [] : [{ eq: { 'operations.unsuccessfulIn': job } }]),
   ]
   const filter = parts.length === 0 ? {} : parts.length === 1 ? (parts[0] ?? {}) : { and: parts }
@@ -90,6 +95,17 @@ export default function Devices() {
           size="xs"
           w={190}
         />
+        {kind === '' && (
+          <Select
+            label="Connection"
+            data={CONNECTIONS}
+            value={connection}
+            onChange={value => setConnection(value ?? '')}
+            allowDeselect={false}
+            size="xs"
+            w={190}
+          />
+        )}
         <Find what="Identifier, name or serial number" value={words} onFind={setWords} />
         <Find label="Tag" what="Of the devices shown" value={tag} onFind={setTag} />
       </div>

@@ -8,7 +8,10 @@ import type { Condition } from './draft.ts'
 import { OPERATORS } from './target-words.ts'
 
 /** What can be asked for beside the ids of the data model. */
-const BESIDE = ['operations.unsuccessfulIn', 'subscription.collected.cellInfo']
+const BESIDE = [
+  ...['connection.connected', 'connection.connectedDate', 'connection.disconnectedDate', 'connection.seenDate'],
+  ...['operations.unsuccessfulIn', 'subscription.collected.cellInfo'],
+]
 
 export interface FilterParts {
   readonly conditions: readonly Condition[]

@@ -75,7 +75,7 @@ export default function Overview() {
         </Tile>
         <Tile
           label={devices.data?.connected === 1 ? 'device is connected' : 'devices are connected'}
-          href="/devices"
+          href="/devices?connection=connected"
           beside={
             devices.data && `of ${count(devices.data.devices)}; ${count(devices.data.seenLately)} heard of in 5 minutes`
           }

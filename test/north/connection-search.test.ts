@@ -1,0 +1,67 @@
+/** Devices found by their connection: those that are there, those that went, and those that were never heard of. */
+import { expect, test } from 'vitest'
+import { partitionOf } from '../../src/domain/identity.ts'
+import { searchEntityRoutes } from '../../src/north/search-entities.ts'
+import { compileEntityFilter } from '../../src/store/entity-filter.ts'
+import { type PresenceSign, recordPresence } from '../../src/store/presence.ts'
+import { sql } from '../../src/store/statement.ts'
+import { testDatabase } from '../database.ts'
+import { createWorkbench, EPOCH, jobRequest } from '../engine/workbench.ts'
+import { openDoor } from './door.ts'
+
+const { database } = await testDatabase()
+const bench = await createWorkbench(database, { compile: compileEntityFilter })
+const door = openDoor(bench.caller, app => searchEntityRoutes(app, { database }))
+await bench.provision(['asked', 'here', 'never', 'went'])
+
+async function sign(identifier: string, kind: PresenceSign['sign'], afterMs = 0): Promise<void> {
+  const partition = partitionOf(bench.caller.organization, identifier)
+  const [row] = await database.query<{ entity: bigint }>(
+    sql`select entity from entity where partition = ${partition}::smallint and identifier = ${identifier}`,
+  )
+  const at = new Date(EPOCH.getTime() + afterMs)
+  const connection = kind === 'seen' ? null : `c-${identifier}`
+  await recordPresence(database, [{ partition, entity: row!.entity, sign: kind, connection, node: 1, at }])
+}
+await sign('here', 'connected', 60_000)
+await sign('went', 'connected')
+await sign('went', 'disconnected', 30_000)
+await sign('asked', 'seen', 10_000)
+
+const select = [{ name: 'provision.administration.identifier', fields: [{ field: 'value', alias: 'id' }] }]
+async function found(filter: object, rest: object = {}): Promise<string[]> {
+  const { status, body } = await door.ask('POST', '/search/devices?flattened=true', { filter, select, ...rest })
+  expect([200, 204]).toContain(status)
+  return status === 204 ? [] : (body.devices as { id: string }[]).map(({ id }) => id)
+}
+const sorted = async (filter: object) => (await found(filter)).sort()
+
+test('devices are found that are connected, and those that are not', async () => {
+  const [yes, no] = [['here'], ['asked', 'never', 'went']]
+  expect(await sorted({ eq: { 'connection.connected': true } })).toEqual(yes)
+  expect(await sorted({ eq: { 'connection.connected': 'false' } })).toEqual(no)
+  expect(await sorted({ neq: { 'connection.connected': true } })).toEqual(no)
+  expect(await sorted({ not: { eq: { 'connection.connected': false } } })).toEqual(yes)
+  expect(await sorted({ in: { 'connection.connected': [true, false] } })).toHaveLength(4)
+  expect(await sorted({ nin: { 'connection.connected': [true, false] } })).toEqual([])
+  expect(await sorted({ exists: { 'connection.connected': false } })).toEqual([])
+})
+
+test('devices are found by when they came, went and were heard of, and by never having been', async () => {
+  const after = (ms: number) => new Date(EPOCH.getTime() + ms).toISOString()
+  expect(await sorted({ lt: { 'connection.seenDate': after(20_000) } })).toEqual(['asked'])
+  expect(await sorted({ gte: { 'connection.connectedDate': after(60_000) } })).toEqual(['here'])
+  expect(await sorted({ eq: { 'connection.disconnectedDate': after(30_000) } })).toEqual(['went'])
+  expect(await sorted({ exists: { 'connection.seenDate': false } })).toEqual(['never'])
+  expect(await sorted({ eq: { 'connection.connectedDate': '' } })).toEqual(['asked', 'never'])
+  const sort = { parameters: [{ name: 'connection.seenDate', type: 'DESCENDING' }] }
+  expect((await found({ exists: { 'connection.seenDate': true } }, { sort }))[0]).toBe('here')
+})
+
+test('a job is aimed at those that are connected', async () => {
+  const target = { append: { filter: { eq: { 'connection.connected': true } } } }
+  const { job } = await bench.jobs.create(bench.caller, jobRequest({ target }))
+  await bench.settle()
+  const rows = await database.query(sql`select 1 from operation where job = ${job}`)
+  expect(rows).toHaveLength(1)
+})
