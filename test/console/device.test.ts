@@ -58,10 +58,10 @@ describe.skipIf(!hasBrowser)('a device in the console', () => {
       const values = { 'provision.device.operation.flow': 'mqtt', 'provision.administration.tags': ['found'] }
       keys.set(id, await at.house.provision(id, values))
     }
-    await at.house.provision('called', {
-      'provision.device.operation.flow': 'http',
-      'provision.administration.tags': ['found'],
-    })
+    for (const [id, flow] of Object.entries({ called: 'http', asks: 'pull' })) {
+      const values = { 'provision.device.operation.flow': flow, 'provision.administration.tags': ['found'] }
+      await at.house.provision(id, values)
+    }
     await at.house.overMqtt('stays', keys.get('stays') ?? '')
     const { client } = await at.house.overMqtt('goes', keys.get('goes') ?? '')
     await client.endAsync()
@@ -77,7 +77,7 @@ describe.skipIf(!hasBrowser)('a device in the console', () => {
     await choose('Connected', ['stays'])
     await choose('Not connected', ['goes', 'new'])
     await choose('Went away', ['goes'])
-    await choose('Never heard of', ['new'])
+    await choose('Never heard of', ['asks', 'new'])
     expect(new URL(page.url()).searchParams.get('connection')).toBe('never')
     await page.getByRole('combobox', { name: 'Connection' }).click()
     await page.getByRole('option', { name: 'Not heard of for a day', exact: true }).click()

@@ -12,8 +12,10 @@ export const CONNECTIONS = [
 
 const DAY_MS = 86_400_000
 
-/** A device that is asked over HTTP keeps no connection, and is not said to be without one. */
-const NOT_OVER_HTTP = { neq: { 'provision.device.operation.flow': 'http' } }
+/** What is asked over HTTP keeps no connection, as does what asks for its work: neither is said to be without one. */
+const KEEPS_CONNECTION = { nin: { 'provision.device.operation.flow': ['http', 'pull'] } }
+/** What is asked over HTTP is not heard of otherwise. */
+const IS_HEARD_OF = { neq: { 'provision.device.operation.flow': 'http' } }
 
 /** The conditions of what was chosen, at an instant; none where nothing was. */
 export function connectionFilter(chosen: string, now: number): readonly Record<string, unknown>[] {
@@ -22,13 +24,13 @@ export function connectionFilter(chosen: string, now: number): readonly Record<s
     case 'connected':
       return [isConnected(true)]
     case 'away':
-      return [isConnected(false), NOT_OVER_HTTP]
+      return [isConnected(false), KEEPS_CONNECTION]
     case 'gone':
       return [isConnected(false), { exists: { 'connection.connectedDate': true } }]
     case 'silent':
       return [{ lt: { 'connection.seenDate': new Date(now - DAY_MS).toISOString() } }]
     case 'never':
-      return [{ exists: { 'connection.seenDate': false } }, NOT_OVER_HTTP]
+      return [{ exists: { 'connection.seenDate': false } }, IS_HEARD_OF]
     default:
       return []
   }
