@@ -85,8 +85,10 @@ const COLUMNS: readonly Column<JobView>[] = [
     align: 'right',
     wide: true,
     cell: job => {
-      const value = unsuccessful(job.report.summary)
-      return <span className={value > 0 ? 'bad strong' : 'quiet'}>{count(value)}</span>
+      const { summary } = job.report
+      const value = unsuccessful(summary)
+      const hasFailed = value > summary.finished.cancelled.byUser
+      return <span className={hasFailed ? 'bad strong' : 'quiet'}>{count(value)}</span>
     },
   },
   {

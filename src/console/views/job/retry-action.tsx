@@ -43,7 +43,7 @@ export function RetryAction({ job, onLaunched }: { readonly job: JobView; readon
       lacks={lacksOf(job, ways, counts)}
       onDone={made => made && onLaunched(made.id)}
     >
-      <p>A new job runs {String(job.request.name)} once more on the devices whose operation in this one was</p>
+      <p>A new job runs {String(job.request.name)} once more on the devices whose operation in this one was:</p>
       <Checkbox.Group
         aria-label="Which of them"
         value={[...ways]}
