@@ -127,7 +127,7 @@ describe.skipIf(!hasBrowser)('launching, and finding', () => {
       Operation: 'Reboot REBOOT_EQUIPMENT',
       Target: 'a list of 2: valve-1, valve-2',
       Task: 'Valves by night',
-      Repeats: expect.stringMatching(/^every day at 02:00:00/),
+      Repeats: expect.stringMatching(/^every day at 02:00 UTC\+0[12]:00$/),
       Ends: 'never',
       Stop: '1 h after the start',
       Spread: 'over 50 % of the time',

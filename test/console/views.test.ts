@@ -51,7 +51,7 @@ const views: readonly View[] = [
   },
   { name: 'tasks', address: () => '/tasks', shows: 'Nightly refresh' },
   { name: 'calendar', address: () => '/tasks?view=calendar', shows: 'Nightly refresh' },
-  { name: 'task', address: () => '/tasks/nightly', shows: 'every day at 02:30:00+01:00' },
+  { name: 'task', address: () => '/tasks/nightly', shows: 'every day at 02:30 UTC+01:00' },
   {
     name: 'new-task',
     address: () => '/tasks/new/when?type=REFRESH_INFO&device=meter-1',

@@ -6,6 +6,7 @@ import { useEffect, useEffectEvent, useRef } from 'react'
 import uPlot from 'uplot'
 import { compact, count, dayOf, timeOfDay, utcText } from '../figures.tsx'
 import type { Tone } from '../words.ts'
+import { axisWords } from './axis-words.ts'
 
 export interface Line {
   readonly label: string
@@ -38,6 +39,8 @@ const STEPS_S = [
   ...[1, 2, 3, 6, 12].map(each => each * HOUR_S),
   ...[1, 2, 7, 14, 30, 90, 365].map(each => each * DAY_S),
 ]
+/** How far whole numbers may be apart on their axis. */
+const STEPS_WHOLE = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map(each => each * 10 ** power)).flat()
 const HEIGHT_PX = 190
 
 /** Drawn anew where its shape or the scheme changes; data alone is set. */
@@ -76,12 +79,17 @@ function Plot({ at, lines, height = HEIGHT_PX, marks = [], told = count, stepped
             grid,
             ticks: { ...grid, size: 5 },
             font,
-            size: 32,
+            // With the day below where one of them has it.
+            size: (_, words) => ((words ?? []).some(each => each.includes('\n')) ? 48 : 32),
             space: STEPS_PX,
             incrs: STEPS_S,
-            values: (_, ticks) => ticks.map(tickText(ticks)),
+            values: (_, ticks) => axisWords(ticks),
           },
-          { stroke: quiet, grid, ticks: { show: false }, font, size: 52, values },
+          {
+            ...{ stroke: quiet, grid, ticks: { show: false }, font, size: 52, values },
+            // A count has no halves.
+            ...(told === count && { incrs: STEPS_WHOLE }),
+          },
         ],
         scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.05)] } },
         series: [
@@ -123,12 +131,6 @@ function Plot({ at, lines, height = HEIGHT_PX, marks = [], told = count, stepped
   }, [at, lines])
 
   return <div ref={place} />
-}
-
-/** Days where the ticks are days apart, else times. */
-function tickText(ticks: readonly number[]): (tick: number) => string {
-  const apart = (ticks[1] ?? 0) - (ticks[0] ?? 0)
-  return tick => (apart >= 86_400 ? dayOf(tick * 1000) : timeOfDay(tick * 1000).slice(0, apart < 60 ? 8 : 5))
 }
 
 /** What the lines are at the pointer. */

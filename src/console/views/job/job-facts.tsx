@@ -1,11 +1,12 @@
 /** What a job was asked for: its request in the words of the interface, and what was refused of its target. */
 import type { ReactNode } from 'react'
-import { Link } from 'wouter'
 import type { JobView } from '../../../contract/client/client.ts'
 import { counted, Instant, span } from '../../figures.tsx'
 import { Fact } from '../../parts/fact.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { refusedCount } from '../../words.ts'
+import { TaskLink } from './task-link.tsx'
+import { windowWords } from './window-words.ts'
 
 interface Moment {
   readonly date?: string
@@ -27,24 +28,6 @@ interface Asked {
     readonly scattering?: { readonly maxSpread?: number; readonly strategy?: { readonly factor?: number } }
   }
   readonly operationParameters?: Readonly<Record<string, unknown>>
-}
-
-interface Entry {
-  readonly days?: readonly string[]
-  readonly daily?: { readonly start: string; readonly stop: string }
-  readonly start?: string
-  readonly stop?: string
-}
-
-/** A window in words: MON, TUE 22:00:00Z – 06:00:00Z. */
-export function windowWords(window: unknown): string {
-  const { weekly, timezone, ...flat } = (window ?? {}) as { weekly?: readonly Entry[]; timezone?: string } & Entry
-  const words = (weekly ?? [flat]).map(({ days, daily, start, stop }) => {
-    const from = daily?.start ?? start ?? ''
-    const to = daily?.stop ?? stop ?? ''
-    return `${days && days.length < 7 ? days.join(', ') : 'every day'} ${from} – ${to}`
-  })
-  return `${words.join('; ')}${timezone ? ` (${timezone})` : ''}`
 }
 
 /** A target in words. */
@@ -120,7 +103,7 @@ export function JobFacts({ job }: { readonly job: JobView }) {
         <Fact name="User">{asked.user}</Fact>
         {job.taskId !== undefined && (
           <Fact name="Task">
-            <Link href={`/tasks/${encodeURIComponent(job.taskId)}`}>{job.taskId}</Link>
+            <TaskLink taskId={job.taskId} />
           </Fact>
         )}
         {warnings.map(warning => (

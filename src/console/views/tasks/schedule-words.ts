@@ -1,4 +1,5 @@
-/** The schedule of a task in words. */
+/** A task and its schedule in words. Pure. */
+import { clockWords, daysWords } from '../../clock-words.ts'
 
 interface Repeating {
   readonly period?: { readonly each: number; readonly unit: string }
@@ -10,7 +11,7 @@ interface Repeating {
   }
 }
 
-/** Every 2 hours; MON, FRI at 02:30:00+01:00. */
+/** Every 2 hours; Mon, Fri at 02:30 UTC+01:00. */
 export function repeatWords(schedule: Readonly<Record<string, unknown>>): string {
   const { period, pattern } = (schedule.repeating ?? {}) as Repeating
   if (period) {
@@ -18,8 +19,8 @@ export function repeatWords(schedule: Readonly<Record<string, unknown>>): string
     return period.each === 1 ? `every ${unit.slice(0, -1)}` : `every ${period.each} ${unit}`
   }
   if (!pattern) return 'once'
-  const at = pattern.time ? ` at ${pattern.time}` : ''
-  if (pattern.weekly) return `${pattern.weekly.days.length === 7 ? 'every day' : pattern.weekly.days.join(', ')}${at}`
+  const at = pattern.time ? ` at ${clockWords(pattern.time)}` : ''
+  if (pattern.weekly) return `${daysWords(pattern.weekly.days)}${at}`
   const dates = pattern.monthly ?? pattern.yearly
   if (!dates) return `every day${at}`
   const months = dates.months ?? ('month' in dates && dates.month ? [dates.month] : [])
@@ -32,3 +33,13 @@ export function stopWords(schedule: Readonly<Record<string, unknown>>): string {
   if (executions !== undefined) return `after ${executions} ${executions === 1 ? 'job' : 'jobs'}`
   return date ?? 'never'
 }
+
+interface Titled {
+  readonly name?: string | undefined
+  readonly schedule: unknown
+  readonly job: { readonly request: { readonly name?: unknown } }
+}
+
+/** The name of a task; one that was given none is called by what it runs, and when. */
+export const taskTitle = ({ name, schedule, job }: Titled): string =>
+  name || `${String(job.request.name)}, ${repeatWords(schedule as Readonly<Record<string, unknown>>)}`

@@ -17,8 +17,9 @@ import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
 import { ask, asking } from '../../request.ts'
 import { useMay } from '../../session.ts'
 import { sharesOf } from '../../words.ts'
-import { targetWords, windowWords } from '../job/job-facts.tsx'
-import { repeatWords, stopWords } from './schedule-words.ts'
+import { targetWords } from '../job/job-facts.tsx'
+import { windowWords } from '../job/window-words.ts'
+import { repeatWords, stopWords, taskTitle } from './schedule-words.ts'
 
 const JOBS: readonly Column<JobView>[] = [
   {
@@ -96,8 +97,12 @@ export default function Task() {
   }
   return (
     <Page
-      title={task.name || task.id}
-      above={<Link href="/tasks">Tasks</Link>}
+      title={taskTitle(task)}
+      above={
+        <>
+          <Link href="/tasks">Tasks</Link> / <span className="mono">{task.id}</span>
+        </>
+      }
       facts={
         <>
           <Status word={task.state} />

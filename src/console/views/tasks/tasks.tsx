@@ -19,7 +19,7 @@ import { persistent } from '../../persistent.ts'
 import { asking } from '../../request.ts'
 import { useMay } from '../../session.ts'
 import { readable } from '../../words.ts'
-import { repeatWords } from './schedule-words.ts'
+import { repeatWords, taskTitle } from './schedule-words.ts'
 
 const Calendar = lazy(persistent(() => import('./calendar.tsx')))
 
@@ -29,7 +29,11 @@ const COLUMNS: readonly Column<TaskView>[] = [
     title: 'Task',
     width: '26%',
     fills: true,
-    cell: each => <Link href={`/tasks/${encodeURIComponent(each.id)}`}>{each.name || each.id}</Link>,
+    cell: each => (
+      <Link href={`/tasks/${encodeURIComponent(each.id)}`} title={each.id}>
+        {taskTitle(each)}
+      </Link>
+    ),
     under: each => repeatWords(each.schedule),
   },
   { key: 'state', title: 'State', width: '130px', wide: true, cell: each => <Status word={each.state} /> },
