@@ -2,8 +2,8 @@
  * Entities in a file, read as they come and cut into bodies that the service takes one after another: CSV, a JSON document, or JSON
  * lines. A file of any length needs the memory of one body. It judges no value.
  */
-import { createReadStream, ReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { ReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { CommandFailed } from '../../frame/exit-codes.ts'
@@ -36,12 +36,14 @@ export async function* rowBatches(
   stdin: Readable,
   passed: (share: number) => void = () => {},
 ): AsyncGenerator<RowBatch> {
-  const source = file === '-' ? stdin : createReadStream(file)
-  if (source instanceof ReadStream) {
-    const { size: bytes } = await stat(file).catch(() => ({ size: 0 }))
-    source.on('data', () => passed(bytes === 0 ? 1 : source.bytesRead / bytes))
-  }
   try {
+    // Opened before it is a stream: what fails while nobody reads would end the process.
+    const handle = file === '-' ? undefined : await open(file)
+    const { size: bytes } = (await handle?.stat()) ?? { size: 0 }
+    const source = handle?.createReadStream() ?? stdin
+    if (source instanceof ReadStream) {
+      source.on('data', () => passed(bytes === 0 ? 1 : source.bytesRead / bytes))
+    }
     yield* format === 'csv' ? csvBatches(source, size) : jsonBatches(source, size)
   } catch (error) {
     if (error instanceof CsvError || error instanceof SyntaxError || isFileError(error)) {
