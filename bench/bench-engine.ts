@@ -13,7 +13,6 @@ import { createJobs } from '../src/engine/jobs.ts'
 import type { Happening } from '../src/engine/operation-draft.ts'
 import { exactCounters, recountJobs } from '../src/store/counters.ts'
 import type { Database } from '../src/store/database.ts'
-import { keyText } from '../src/store/operations.ts'
 import { sql } from '../src/store/statement.ts'
 
 const log = pino({ level: 'silent' })
@@ -37,7 +36,7 @@ export function benchEngine(database: Database, node: number): BenchEngine {
   const nextNumber = numberSource(Date.now, node)
   const ended = Promise.withResolvers<void>()
   const requests = new Map<string, number>()
-  const answering = new Map<string, () => void>()
+  const answering = new Map<bigint, () => void>()
   let changes = 0
   const notices = {
     started: async () => {},
@@ -80,11 +79,11 @@ export function benchEngine(database: Database, node: number): BenchEngine {
   })
 
   function applied(happenings: readonly Happening[]): void {
-    const changed = new Set(happenings.map(({ key }) => keyText(key)))
+    const changed = new Set(happenings.map(({ key }) => key.entity))
     changes += changed.size
-    for (const text of changed) {
-      answering.get(text)?.()
-      answering.delete(text)
+    for (const entity of changed) {
+      answering.get(entity)?.()
+      answering.delete(entity)
     }
   }
 
@@ -105,7 +104,7 @@ export function benchEngine(database: Database, node: number): BenchEngine {
         inHand += sent.length
         for (const request of sent) {
           requests.set(request.id, (requests.get(request.id) ?? 0) + 1)
-          answering.set(keyText(request.key), () => void answer(request))
+          answering.set(request.key.entity, () => void answer(request))
           report(request, { seen: 'sent' })
         }
       },

@@ -114,8 +114,7 @@ export async function launch(
   const requests: (OperationRequest & { flow: Flow })[] = []
   const queued: OperationRow[] = []
   const waiting: DeviceNumbers[] = []
-  for (const row of applied.written) {
-    const text = keyText(row)
+  for (const { row, text } of applied.written) {
     const { subject, flow, content } = taken.get(text)!
     free.delete(text)
     if (row.status === 'QUEUED') {

@@ -2,13 +2,14 @@
  * Operations as this node last wrote them, so that a batch need not read what the node has just said itself. It may be out of date:
  * what is decided by it counts only where the guard of the write has found the row so.
  */
-import { keyText, type OperationRow } from '../store/operations.ts'
+import type { OperationRow } from '../store/operations.ts'
+import type { Applied } from './operation-transitions.ts'
 
 export interface OperationMemory {
   /** by `keyText` */
   recall(key: string): OperationRow | undefined
   /** Remembers rows as they were committed, and forgets those that have ended. */
-  note(committed: { readonly written: readonly OperationRow[]; readonly ended: readonly string[] }): void
+  note(committed: Pick<Applied, 'written' | 'ended'>): void
 }
 
 /** Some 20 MB at most. */
@@ -23,10 +24,11 @@ export function createOperationMemory(rowsMax = ROWS_MAX, charactersMax = CHARAC
     recall: key => rows.get(key),
     note({ written, ended }) {
       for (const key of ended) rows.delete(key)
-      for (const row of written) {
-        const key = keyText(row)
-        rows.delete(key)
-        if (isLight(row, charactersMax)) rows.set(key, row)
+      for (const { text, row } of written) {
+        // To the end of the line, where there is one: only a full memory forgets.
+        const light = isLight(row, charactersMax)
+        if (!light || rows.size >= rowsMax) rows.delete(text)
+        if (light) rows.set(text, row)
       }
       for (const key of rows.keys()) {
         if (rows.size <= rowsMax) break

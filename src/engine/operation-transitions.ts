@@ -26,12 +26,19 @@ import {
 import { type Answer, EndedDraft, type Happening, OperationDraft } from './operation-draft.ts'
 import type { OperationMemory } from './operation-memory.ts'
 
+/** An open operation as it was written. */
+export interface Written {
+  readonly row: OperationRow
+  /** its `keyText` */
+  readonly text: string
+}
+
 /** What came of a batch. */
 export interface Applied {
   /** by happening, in the order given */
   readonly answers: readonly Answer[]
   /** open operations as they were written */
-  readonly written: readonly OperationRow[]
+  readonly written: readonly Written[]
   /** those that ended, by `keyText` */
   readonly ended: readonly string[]
 }
@@ -73,7 +80,7 @@ interface Batch {
   readonly jobs: Promise<ReadonlyMap<bigint, JobOfBatch>>
   readonly now: Date
   readonly answers: Answer[]
-  readonly written: OperationRow[]
+  readonly written: Written[]
   readonly ended: string[]
 }
 
@@ -151,28 +158,25 @@ async function open(
   askedJobs: Batch['jobs'],
   { read, memory }: Known,
 ): Promise<ReadonlyMap<bigint, JobOfBatch>> {
-  const remembered: OperationRow[] = []
+  const remembered: [InBatch, OperationRow][] = []
   const unknown: OperationKey[] = []
-  for (const { text, key } of operations.values()) {
-    const row = memory?.recall(text)
-    if (row) remembered.push(row)
-    else unknown.push(key)
-  }
-  const [jobs, rows] = await Promise.all([askedJobs, read ?? readOpenOperations(tx, unknown)])
   for (const operation of operations.values()) {
     operation.draft = null
     operation.late = null
+    const row = memory?.recall(operation.text)
+    if (row) remembered.push([operation, row])
+    else unknown.push(operation.key)
   }
-  const openDraft = (row: OperationRow, isRecalled: boolean) => {
+  const [jobs, rows] = await Promise.all([askedJobs, read ?? readOpenOperations(tx, unknown)])
+  const openDraft = (operation: InBatch, row: OperationRow, isRecalled: boolean) => {
     const job = jobs.get(row.job)
     // A job that is gone has taken its operations along.
     if (!job) return
-    const operation = operations.get(keyText(row))!
     operation.draft = new OperationDraft(row, job.rules, job.isClosing)
     operation.isRecalled = isRecalled
   }
-  for (const row of remembered) openDraft(row, true)
-  for (const row of rows) openDraft(row, false)
+  for (const [operation, row] of remembered) openDraft(operation, row, true)
+  for (const row of rows) openDraft(operations.get(keyText(row))!, row, false)
   const missing: OperationKey[] = []
   for (const { draft, key } of operations.values()) if (!draft) missing.push(key)
   for (const row of await readEndedOperations(tx, missing)) operations.get(keyText(row))!.late = new EndedDraft(row)
@@ -243,7 +247,7 @@ async function write(
     operation.isSettled = true
     deltas.move(row.job, openCounter(before.status), openCounter(row.status))
     live.push(operation.draft)
-    written.push(row)
+    written.push({ row, text: operation.text })
   }
   for (const place of endedPlaces) {
     const operation = ends[place]!

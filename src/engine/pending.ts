@@ -206,7 +206,7 @@ async function handOut(
       : { key: operation, seen: 'handedOut', flow: 'pull', silentSince: again }
   })
   const applied = await applyHappenings(tx, happenings, now)
-  const handed = applied.written.filter(row => row.status === 'IN_PROGRESS')
+  const handed = applied.written.map(({ row }) => row).filter(row => row.status === 'IN_PROGRESS')
   const [subjectRows, contents] = await Promise.all([
     readLaunchSubjects(tx, handed),
     readJobContents(tx, [...new Set(handed.map(row => row.job))]),
