@@ -12,13 +12,16 @@ import { type SqlFragment, sql } from './statement.ts'
 /** The ways not to succeed in a job: all of them, or those that are named. */
 type Ways = ReadonlyMap<bigint, 'all' | readonly Counter[]>
 
+const counterNamed = (name: string): Counter | undefined =>
+  Object.hasOwn(ENDED_COUNTERS, name) && !COUNTERS_OF_SUCCESS.includes(name) ? ENDED_COUNTERS[name] : undefined
+
 /** What is no id of a job, or no way not to succeed, occurs nowhere. */
 function waysIn(values: readonly FilterValue[]): Ways {
   const ways = new Map<bigint, 'all' | readonly Counter[]>()
   for (const value of values) {
     const [id = '', name, ...more] = String(value).split('/')
     const job = parseJobId(id)
-    const counter = name === undefined || COUNTERS_OF_SUCCESS.includes(name) ? undefined : ENDED_COUNTERS[name]
+    const counter = name === undefined ? undefined : counterNamed(name)
     if (job === undefined || more.length > 0 || (name !== undefined && counter === undefined)) continue
     const known = ways.get(job) ?? []
     ways.set(job, counter === undefined || known === 'all' ? 'all' : [...known, counter])
@@ -37,19 +40,19 @@ const among = (ways: Ways): SqlFragment => {
   return sql`(${sql.join(parts, sql` or `)})`
 }
 
-/** One `exists`, however many ways there are, so that it is answered from the index of what did not succeed. */
-const some = (condition: SqlFragment): SqlFragment => sql`exists (select 1 from operation_ended unsuccessful
+const withoutSuccess = (condition: SqlFragment): SqlFragment => sql`from operation_ended unsuccessful
   where ${condition} and unsuccessful.partition = e.partition and unsuccessful.entity = e.entity
-    and unsuccessful.result <> 'SUCCESSFUL' and unsuccessful.counter not in ('successful', 'oot_successful'))`
+    and unsuccessful.result <> 'SUCCESSFUL' and unsuccessful.counter not in ('successful', 'oot_successful')`
+
+/** One `exists`, however many ways there are, so that it is answered from the index of what did not succeed. */
+const some = (condition: SqlFragment): SqlFragment => sql`exists (select 1 ${withoutSuccess(condition)})`
+
+const jobOf = sql`lpad(to_hex(unsuccessful.job), 16, '0')`
 
 /** The field, over `entity e`. */
-export const UNSUCCESSFUL_IN = field(
-  'text',
-  'operations.unsuccessfulIn',
-  sql`lpad(to_hex(unsuccessful.job), 16, '0')`,
-  {
-    some,
-    anyOf: values => some(among(waysIn(values))),
-    indexed: true,
-  },
-)
+export const UNSUCCESSFUL_IN = field('text', 'operations.unsuccessfulIn', jobOf, {
+  some,
+  anyOf: values => some(among(waysIn(values))),
+  all: sql`(select jsonb_agg(${jobOf} order by unsuccessful.job) ${withoutSuccess(sql`true`)})`,
+  indexed: true,
+})

@@ -61,6 +61,17 @@ test('entities are found by the job in which they had no success, and by how the
   )
 })
 
+test('the jobs in which entities had no success are selected and sorted by', async () => {
+  const [job, name] = ['operations.unsuccessfulIn', 'provision.administration.identifier']
+  const select = [{ name, fields: [{ field: 'value', alias: 'id' }] }, { name: job }]
+  const sort = { parameters: [{ name: job, type: 'DESCENDING' }] }
+  const { body } = await door.ask('POST', '/search/entities?flattened=true', { select, sort })
+  const rows = body.entities as Record<string, unknown>[]
+  expect(rows.find(({ id }) => id === 'silent-2')).toEqual({ id: 'silent-2', [job]: [first, second] })
+  expect(rows.at(-1)).toEqual({ id: 'good' })
+})
+
 test('nothing is found by what is no way not to succeed', async () => {
+  expect(await foundIn(`${first}/constructor`, `${first}/__proto__`, `${first}/toString`)).toEqual([])
   expect(await foundIn(`${first}/successful`, `${first}/scheduled`, `${first}/error/x`, '/error', 'x')).toEqual([])
 })
