@@ -3,6 +3,7 @@
  * condition is one `exists` over `presence` by its key, so that a million entities are one join. Over `entity e`.
  */
 import type { FilterValue } from '../domain/filter.ts'
+import { textOf } from './filter-sql.ts'
 import { field, type SearchField } from './search-field.ts'
 import { type SqlFragment, sql } from './statement.ts'
 
@@ -25,10 +26,13 @@ const CONNECTED = field('boolean', 'connection.connected', sql`(${isConnected})`
 })
 
 function instant(name: string, column: SqlFragment): SearchField {
+  const ofEntity = (value: SqlFragment) =>
+    sql`(select ${value} from presence where presence.partition = e.partition and presence.entity = e.entity)`
   return field('date', name, column, {
     some: present,
+    all: ofEntity(sql`to_jsonb(${textOf('date', column)})`),
     exists: present(sql`${column} is not null`),
-    sort: sql`(select ${column} from presence where presence.partition = e.partition and presence.entity = e.entity)`,
+    sort: ofEntity(column),
   })
 }
 

@@ -58,6 +58,25 @@ test('devices are found by when they came, went and were heard of, and by never 
   expect((await found({ exists: { 'connection.seenDate': true } }, { sort }))[0]).toBe('here')
 })
 
+test('what is known of the connection is selected, counted and written as CSV, none where nothing is', async () => {
+  const [connected, seen] = ['connection.connected', 'connection.seenDate']
+  const columns = [...select, { name: connected }, { name: seen }]
+  const { body } = await door.ask('POST', '/search/devices?flattened=true', { filter: {}, select: columns })
+  const at = (ms: number) => new Date(EPOCH.getTime() + ms).toISOString()
+  expect(body.devices).toEqual([
+    { id: 'asked', [connected]: false, [seen]: at(10_000) },
+    { id: 'here', [connected]: true, [seen]: at(60_000) },
+    { id: 'never', [connected]: false },
+    { id: 'went', [connected]: false, [seen]: at(30_000) },
+  ])
+  const csv = await door.ask('POST', '/search/devices', { select: columns }, { accept: 'text/csv' })
+  expect(csv.text).toContain(`\nnever;false;\nwent;false;${at(30_000)}\n`)
+  const group = { parameters: [{ name: connected }, { name: 'connection.disconnectedDate' }] }
+  const counted = await door.ask('POST', '/search/devices/summary', { group })
+  expect(counted.body).toMatchObject({ summary: { count: 4, summaryGroup: [{ [connected]: { count: 4 } }, {}] } })
+  expect(JSON.stringify(counted.body)).toContain(at(30_000))
+})
+
 test('a job is aimed at those that are connected', async () => {
   const target = { append: { filter: { eq: { 'connection.connected': true } } } }
   const { job } = await bench.jobs.create(bench.caller, jobRequest({ target }))
