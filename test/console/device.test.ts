@@ -62,6 +62,10 @@ describe.skipIf(!hasBrowser)('a device in the console', () => {
       const values = { 'provision.device.operation.flow': flow, 'provision.administration.tags': ['found'] }
       await at.house.provision(id, values)
     }
+    // Told no way: by its address it is asked over HTTP, without one it asks for its work unless it connects.
+    const found = { 'provision.administration.tags': ['found'] }
+    await at.house.provision('addressed', { ...found, 'provision.device.operation.url': 'http://127.0.0.1:9/' })
+    await at.house.provision('unaddressed', found)
     await at.house.overMqtt('stays', keys.get('stays') ?? '')
     const { client } = await at.house.overMqtt('goes', keys.get('goes') ?? '')
     await client.endAsync()
@@ -77,7 +81,7 @@ describe.skipIf(!hasBrowser)('a device in the console', () => {
     await choose('Connected', ['stays'])
     await choose('Not connected', ['goes', 'new'])
     await choose('Went away', ['goes'])
-    await choose('Never heard of', ['asks', 'new'])
+    await choose('Never heard of', ['asks', 'new', 'unaddressed'])
     expect(new URL(page.url()).searchParams.get('connection')).toBe('never')
     await page.getByRole('combobox', { name: 'Connection' }).click()
     await page.getByRole('option', { name: 'Not heard of for a day', exact: true }).click()

@@ -1,5 +1,6 @@
 /** Devices found by their connection: those that are there, those that went, and those that were never heard of. */
 import { expect, test } from 'vitest'
+import { connectionFilter } from '../../src/console/views/devices/connection-filter.ts'
 import { partitionOf } from '../../src/domain/identity.ts'
 import { searchEntityRoutes } from '../../src/north/search-entities.ts'
 import { compileEntityFilter } from '../../src/store/entity-filter.ts'
@@ -56,6 +57,12 @@ test('devices are found by when they came, went and were heard of, and by never 
   expect(await sorted({ eq: { 'connection.connectedDate': '' } })).toEqual(['asked', 'never'])
   const sort = { parameters: [{ name: 'connection.seenDate', type: 'DESCENDING' }] }
   expect((await found({ exists: { 'connection.seenDate': true } }, { sort }))[0]).toBe('here')
+})
+
+test('the console lists as silent none that is connected, however little it says', async () => {
+  const now = EPOCH.getTime() + 172_800_000
+  expect(await sorted({ and: connectionFilter('silent', now) })).toEqual(['asked', 'went'])
+  expect(await sorted({ and: connectionFilter('silent', EPOCH.getTime()) })).toEqual([])
 })
 
 test('what is known of the connection is selected, counted and written as CSV, none where nothing is', async () => {
