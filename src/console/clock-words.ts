@@ -4,10 +4,10 @@ const WEEK = ['MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN']
 
 /** `22:00:00+02:00` is 22:00, UTC+02:00. Seconds are told where there are some. */
 export function clockOf(time: string): { readonly time: string; readonly zone: string } {
-  const [, minutes = time, seconds = '', offset = ''] = /^(\d\d:\d\d)(:\d\d)?(.*)$/.exec(time) ?? []
+  const [, minutes = time, seconds = '', offset = ''] = /^(\d\d:\d\d)(:\d\d(?:[.,]\d+)?)?(.*)$/.exec(time) ?? []
   return {
     time: seconds === ':00' ? minutes : `${minutes}${seconds}`,
-    zone: offset === '' || offset === 'Z' ? 'UTC' : `UTC${offset}`,
+    zone: /^z?$/i.test(offset) ? 'UTC' : `UTC${offset}`,
   }
 }
 

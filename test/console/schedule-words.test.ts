@@ -30,6 +30,10 @@ describe('the words of', () => {
         ],
       }),
     ).toBe('Sat from 00:00 for 24 h UTC; Sun 08:00–10:00 UTC+02:00')
+    // Six hours, not eight; and 24 hours, not two.
+    expect(windowWords({ start: '22:00:00Z', stop: '06:00:00+02:00' })).toBe('every day 22:00 UTC – 06:00 UTC+02:00')
+    expect(windowWords({ start: '08:00:00Z', stop: '08:00:00+02:00' })).toBe('every day 08:00 UTC – 08:00 UTC+02:00')
+    expect(windowWords({ start: '08:00:00.0z', stop: '10:00:00.0z' })).toBe('every day 08:00:00.0–10:00:00.0 UTC')
   })
 
   test('a task say when it repeats, and name it where it was given no name', async () => {
