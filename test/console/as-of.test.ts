@@ -40,6 +40,8 @@ describe.skipIf(!hasBrowser)('the age of what is shown', () => {
       await page.clock.fastForward(11_000)
       await expect.poll(() => page.locator('.as-of-broken').count(), { timeout: 45_000 }).toBe(figures)
       expect(await all.first().textContent()).toMatch(/^No connection. Figures of .* s old; trying again.$/)
+      // What is read aloud does not tick with the age.
+      expect(new Set(await page.getByRole('alert').allTextContents())).toEqual(new Set(['No connection.']))
       await page.clock.fastForward(60_000)
       await expect.poll(() => page.locator('.as-of-lost').count(), { timeout: 45_000 }).toBe(figures)
       network = await openBalancer([service], network.port)

@@ -33,11 +33,13 @@ export function AsOf({
   const broken = isError || (isUnheard && age > OLD_MS)
   const tone = !broken ? '' : age > LOST_MS ? 'as-of-broken as-of-lost' : 'as-of-broken'
   return (
-    <span className={`as-of ${tone}`} role={broken ? 'alert' : undefined}>
+    <span className={`as-of ${tone}`}>
       <span className="as-of-dot" aria-hidden="true" />
       {broken ? (
         <>
-          No connection. Figures of <Instant at={dataUpdatedAt} />, {span(age)} old; trying again.
+          {/* What is read aloud is told once, and does not tick. */}
+          <span role="alert">No connection.</span> Figures of <Instant at={dataUpdatedAt} />, {span(age)} old; trying
+          again.
         </>
       ) : (
         <>
