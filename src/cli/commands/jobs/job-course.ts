@@ -32,7 +32,10 @@ export function declareCourse(command: Command): void {
 /** The request with what these options say in place of its own. Fails with a usage error on what cannot be read. */
 export function withCourse(run: Run, request: JobRequestSchema): JobRequestSchema {
   const { callback, notify, notes } = run.options
-  const schedule = { ...request.schedule, ...readSchedule(run) }
+  const asked = readSchedule(run)
+  // Each option says one thing: how fast it warns takes the spreading away from nobody.
+  const scattering = { ...request.schedule?.scattering, ...asked.scattering }
+  const schedule = { ...request.schedule, ...asked, ...(Object.keys(scattering).length > 0 && { scattering }) }
   const operationParameters = { ...request.operationParameters, ...readTimeouts(run) }
   return {
     ...request,

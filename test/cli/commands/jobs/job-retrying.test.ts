@@ -73,6 +73,16 @@ test('--plan says what it would do and makes no job; --json is for programs', as
   expect(await jobs()).toHaveLength(before)
 })
 
+test('an option changes what it says and nothing beside it: what was spread stays spread', async () => {
+  const target = { append: { entities: ['away'] } }
+  const schedule = { stop: { delayed: 7_200_000 }, scattering: { maxSpread: 80 } }
+  const { id } = await createJob(house.client, { name: 'REFRESH_INFO', target, schedule, active: false })
+  await house.call('DELETE', `/north/v80/operation/jobs/${id}`)
+  const { stdout } = await retry(id, '--of', 'cancelled', '--warn-rate', '5', '--inactive')
+  const { request } = await readJob(house.client, stdout.trim())
+  expect(request.schedule).toMatchObject({ ...schedule, scattering: { maxSpread: 80, warningMaxRate: 5 } })
+})
+
 test('it is refused where there is nothing to run again, and where entities had parameters of their own', async () => {
   const none = await retry(first, '--of', 'timed-out,busy')
   expect(none.code).toBe(4)
