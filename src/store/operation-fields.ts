@@ -85,6 +85,8 @@ const ofFailedStep = (names: string, member: string): SearchField =>
 /** What is told of ended operations alone, and by no row of them. */
 const OF_ENDED = [
   COUNTED_AS,
+  // The request of a job holds those alone that were listed when it was made.
+  field('boolean', 'operations.ownParameters operationOwnParameters', sql`(o.parameters is not null)`),
   ofFailedStep('operations.failedStep.name operationFailedStepName', 'name'),
   ofFailedStep('operations.failedStep.description operationFailedStepDescription', 'description'),
 ]

@@ -188,6 +188,35 @@ describe.skipIf(!hasBrowser)('a job in the console', () => {
     await at.house.call('DELETE', `/north/v80/operation/jobs/${made}`)
   })
 
+  test('a retry says which of the chosen devices are no more and which stop has passed, and is not offered for parameters of their own', async () => {
+    for (const each of ['gone-1', 'gone-2']) await at.house.provision(each)
+    const request = {
+      name: 'REBOOT_EQUIPMENT',
+      schedule: { stop: { date: new Date(Date.now() + 2_000).toISOString() } },
+    }
+    const target = { append: { entities: ['gone-1', 'gone-2'] } }
+    const { id } = await createJob(at.house.client, { ...request, target })
+    await expect.poll(async () => (await readJob(at.house.client, id)).report.summary.status).toBe('TIMEOUT_CANCELLED')
+    await at.house.call('DELETE', '/north/v80/provision/organizations/drover/devices/gone-2')
+    const page = await at.visit(`/jobs/${id}`)
+    await page.getByRole('button', { name: 'Retry the unsuccessful' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('This touches 1 device. Left out of those chosen: 1,').waitFor()
+    await dialog.getByText(/^The stop of this job, .*, has passed: the new one has none\.$/).waitFor()
+
+    // Listed after the job was made, as a long list is: the request of the job does not hold them.
+    const filled = await createJob(at.house.client, { ...request, schedule: {}, active: false })
+    const append = { entitiesWithParameters: [{ id: 'gone-1', parameters: { type: 'SOFTWARE' } }] }
+    const address = `/north/v80/operation/jobs/${filled.id}`
+    await at.house.call('PUT', address, { job: { request: { target: { append } } } })
+    await at.house.call('DELETE', address)
+    await page.goto(`${at.house.url}/console/jobs/${filled.id}`)
+    await page.getByRole('button', { name: 'Retry the unsuccessful' }).click()
+    await dialog.getByRole('checkbox', { name: 'cancelled by a user or from outside 1' }).check()
+    await dialog.getByText('Devices of this job were listed with parameters of their own').waitFor()
+    expect(await dialog.getByRole('button', { name: 'Retry the unsuccessful' }).isDisabled()).toBe(true)
+  })
+
   test('an operation shows its attempts with their steps, and the messages of each as they came', async () => {
     const id = await at.house.start('good', {
       name: 'REFRESH_INFO',

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import {
-  hasOwnParameters,
+  mayHaveOwnParameters,
+  ownParametersSearch,
+  passedStop,
   RETRIED_UNLESS_TOLD,
   resourceTypeOf,
   retryRequest,
@@ -81,10 +83,24 @@ describe('a job retried on the devices without success', () => {
     expect(RETRIED_UNLESS_TOLD).not.toContain('busy')
   })
 
-  test('knows a job whose devices had parameters of their own, which one request would not give them', () => {
-    const listed = { append: { entitiesWithParameters: [{ id: 'a', parameters: { value: 1 } }] } }
-    expect(hasOwnParameters({ request: { name: 'UPDATE', target: listed } })).toBe(true)
-    expect(hasOwnParameters({ request: { name: 'UPDATE', target: { append: { entities: ['a'] } } } })).toBe(false)
-    expect(hasOwnParameters({ request: { name: 'UPDATE' } })).toBe(false)
+  test('keeps a date of the stop that is still to come, and tells one that has passed', () => {
+    const stop = { date: '2026-03-02T06:00:00.000Z' }
+    const request = { name: 'UPDATE', schedule: { stop } }
+    const [before, after] = [Date.parse('2026-03-02T05:59:59Z'), Date.parse('2026-03-02T06:00:00Z')]
+    const retried = (now: number) => retryRequest({ id: '00000000000000aa', request }, ['failed'], now)
+    expect([retried(before).schedule, passedStop({ request }, before)]).toEqual([{ stop }, undefined])
+    expect([retried(after).schedule, passedStop({ request }, after)]).toEqual([undefined, stop.date])
+    expect(passedStop({ request: { name: 'UPDATE', schedule: { stop: { delayed: 1_000 } } } })).toBeUndefined()
+  })
+
+  test('asks for devices that had parameters of their own among those that it takes, and for no other', () => {
+    const { body } = ownParametersSearch({ id: '00000000000000aa' }, ['cancelled'])
+    expect(body).toMatchObject({
+      filter: { and: [{}, { in: { 'operations.counter': ['byUser', 'byExternal'] } }, {}] },
+      limit: { size: 1 },
+    })
+    const may = (target?: object) => mayHaveOwnParameters({ request: { name: 'UPDATE', ...(target && { target }) } })
+    expect([may(), may({ append: { tags: ['night'] } })]).toEqual([true, true])
+    expect([may({ append: { filter: {} } }), may({ filter: {} })]).toEqual([false, false])
   })
 })

@@ -35,6 +35,11 @@ export interface ActionProps<T> {
   readonly plan?: Ask<PlanView>
   /** why it cannot be done as it is chosen; the devices are not counted then */
   readonly lacks?: string | null
+  /** whether it is known that nothing is lacking; the devices are not counted before */
+  readonly isReady?: boolean
+  /** how many the plan should find, where that is known: what it finds less is said */
+  readonly of?: number
+  readonly onOpen?: () => void
   readonly danger?: boolean
   readonly primary?: boolean
   readonly disabled?: boolean
@@ -42,7 +47,7 @@ export interface ActionProps<T> {
 }
 
 export function Action<T>(props: ActionProps<T>) {
-  const { name, icon, danger = false, primary = false, disabled = false } = props
+  const { name, icon, danger = false, primary = false, disabled = false, onOpen } = props
   const [open, setOpen] = useState(false)
   return (
     <>
@@ -52,7 +57,10 @@ export function Action<T>(props: ActionProps<T>) {
         disabled={disabled}
         {...(icon && { leftSection: <Icon name={icon} size={14} /> })}
         className={danger ? 'button-danger' : ''}
-        onClick={() => setOpen(true)}
+        onClick={() => {
+          setOpen(true)
+          onOpen?.()
+        }}
       >
         {name}
       </Button>
@@ -77,6 +85,8 @@ function Confirmation<T>({
   touches: present,
   plan,
   lacks = null,
+  isReady = true,
+  of,
   atOnce = false,
   danger = false,
   onDone,
@@ -95,13 +105,13 @@ function Confirmation<T>({
   const planned = useQuery({
     queryKey: ['plan', plan?.given],
     queryFn: ({ signal }) => (plan ? ask(plan, signal) : null),
-    enabled: plan !== undefined && lacks === null,
+    enabled: plan !== undefined && lacks === null && isReady,
     staleTime: 0,
   })
   // As it was when the dialog opened: the number of a job that runs falls while it is being typed.
   const [known, setKnown] = useState(present)
   if (known === undefined && present !== undefined) setKnown(present)
-  const touches = plan ? planned.data?.target.total : known
+  const touches = plan ? (isReady ? planned.data?.target.total : undefined) : known
   const mustType = !atOnce && typeof touches === 'number' && touches >= LARGE
   // A new job without devices is none; what is there already may be paused or ended without any.
   const isEmpty = plan !== undefined && touches === 0
@@ -124,6 +134,10 @@ function Confirmation<T>({
           ) : (
             <>
               This touches <strong>{counted(touches, 'device')}</strong>.
+              {of !== undefined &&
+                typeof touches === 'number' &&
+                of > touches &&
+                ` Left out of those chosen: ${count(of - touches)}, no longer there or nothing that the operation applies to.`}
             </>
           )}
         </p>

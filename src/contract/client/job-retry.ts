@@ -3,7 +3,7 @@
  * asks nobody.
  */
 import { RESOURCE_TYPES, type ResourceType } from '../words.ts'
-import type { JobRequestSchema, JobSummaryView, JobView } from './client.ts'
+import type { JobRequestSchema, JobSummaryView, JobView, SearchBody } from './client.ts'
 
 /** How operations come to have no success, in the order in which it is told. */
 export const RETRY_WAYS = ['failed', 'timed-out', 'stopped', 'cancelled', 'busy'] as const
@@ -33,24 +33,57 @@ export function unsuccessfulByWay({ finished, finishedOutOfTime }: JobSummaryVie
   }
 }
 
-/** Whether devices of the job were listed with parameters of their own: one request for what is left would give all of them the same. */
-export function hasOwnParameters({ request }: Pick<JobView, 'request'>): boolean {
-  const { target } = request as { target?: { append?: { entitiesWithParameters?: readonly unknown[] } } }
-  return (target?.append?.entitiesWithParameters ?? []).length > 0
+/** Whether devices of the job can have been listed at all: those that a filter found all have the parameters of the request. */
+export function mayHaveOwnParameters({ request }: Pick<JobView, 'request'>): boolean {
+  const { target } = request as { target?: { append?: { filter?: unknown }; filter?: unknown } }
+  return (target?.append?.filter ?? target?.filter) === undefined
 }
 
-/** The same request for those that had no success in these ways: at once, with the limits and the stop of the first where it counts from the start. */
-export function retryRequest(
-  { id, request }: Pick<JobView, 'id' | 'request'>,
+/**
+ * Finds one device that ran with parameters of its own and had no success in these ways, if there is any: one request for what is left
+ * would give all of them the same. Those listed after the job was made stand in no request.
+ */
+export function ownParametersSearch(
+  { id }: Pick<JobView, 'id'>,
   ways: readonly RetryWay[],
+): { readonly body: SearchBody } {
+  const counters = ways.flatMap(way => COUNTERS[way])
+  const parts = [
+    { eq: { 'operations.jobId': id } },
+    { in: { 'operations.counter': counters } },
+    { eq: { 'operations.ownParameters': true } },
+  ]
+  return { body: { filter: { and: parts }, limit: { size: 1 }, select: [{ name: 'operations.entityId' }] } }
+}
+
+interface Schedule {
+  readonly stop?: { readonly delayed?: number; readonly date?: string }
+  readonly window?: unknown
+  readonly scattering?: unknown
+}
+
+const scheduleOf = ({ request }: Pick<JobView, 'request'>): Schedule =>
+  (request as { schedule?: Schedule }).schedule ?? {}
+
+/** The date at which the job had to stop, where it has passed: no retry can keep it. */
+export function passedStop(job: Pick<JobView, 'request'>, now = Date.now()): string | undefined {
+  const { date } = scheduleOf(job).stop ?? {}
+  return date !== undefined && Date.parse(date) <= now ? date : undefined
+}
+
+/** The same request for those that had no success in these ways: at once, with the limits and the stop of the first, unless that has passed. */
+export function retryRequest(
+  job: Pick<JobView, 'id' | 'request'>,
+  ways: readonly RetryWay[],
+  now = Date.now(),
 ): JobRequestSchema {
-  const { name, parameters, operationParameters, notify, callback, schedule } = request as Record<string, unknown> & {
+  const { id, request } = job
+  const { name, parameters, operationParameters, notify, callback } = request as Record<string, unknown> & {
     name: string
-    schedule?: { stop?: { delayed?: number }; window?: unknown; scattering?: unknown }
   }
-  const { stop, window, scattering } = schedule ?? {}
+  const { stop, window, scattering } = scheduleOf(job)
   const kept = {
-    ...(stop?.delayed !== undefined && { stop: { delayed: stop.delayed } }),
+    ...(stop !== undefined && passedStop(job, now) === undefined && { stop }),
     ...(window !== undefined && { window }),
     ...(scattering !== undefined && { scattering }),
   }

@@ -2,7 +2,9 @@
 import type { Command } from 'commander'
 import type { JobView } from '../../../contract/client/client.ts'
 import {
-  hasOwnParameters,
+  mayHaveOwnParameters,
+  ownParametersSearch,
+  passedStop,
   RETRIED_UNLESS_TOLD,
   RETRY_WAYS,
   type RetryWay,
@@ -10,7 +12,7 @@ import {
   retryRequest,
   unsuccessfulByWay,
 } from '../../../contract/client/job-retry.ts'
-import { command } from '../../frame/command.ts'
+import { command, type Run } from '../../frame/command.ts'
 import { CommandFailed } from '../../frame/exit-codes.ts'
 import type { Surroundings } from '../../frame/surroundings.ts'
 import { words } from '../../reading/values.ts'
@@ -51,8 +53,17 @@ export function retryCommand(surroundings: Surroundings): Command {
       const { client } = await run.session()
       const job = await client.call('GET /operation/jobs/{jobId}', { path: { jobId: jobId! } })
       const remark = chosenWords(job, ways)
+      if (
+        mayHaveOwnParameters(job) &&
+        (await client.call('POST /search/entities/operations/history', ownParametersSearch(job, ways)))
+      ) {
+        throw new CommandFailed(
+          'refused',
+          `Entities of job ${job.id} were listed with parameters of their own, which one request would not give them again.`,
+        )
+      }
       const asked = { request: withCourse(run, retryRequest(job, ways)), entities: [], query: resourceTypeOf(job) }
-      if (!out.json) out.remark(remark)
+      if (!out.json) out.remark(`${remark}${stopWords(run, job)}`)
       return options.plan === true ? await planJob(run, asked) : await launchJob(run, asked)
     },
   )
@@ -68,14 +79,14 @@ function waysOf(given: unknown): readonly RetryWay[] {
   return ways
 }
 
-/** How many there are of those that are run again, and of those that are left. Fails where nothing would be run again, or not as it was. */
+/** That the stop of the first job is left out, where nothing stands in its place. */
+function stopWords({ options, out }: Run, job: JobView): string {
+  const passed = options.stop === undefined ? passedStop(job) : undefined
+  return passed === undefined ? '' : ` Its stop, ${out.instant(passed)}, has passed: this one has none (--stop).`
+}
+
+/** How many there are of those that are run again, and of those that are left. Fails where nothing would be run again. */
 function chosenWords(job: JobView, ways: readonly RetryWay[]): string {
-  if (hasOwnParameters(job)) {
-    throw new CommandFailed(
-      'refused',
-      `Entities of job ${job.id} were listed with parameters of their own, which one request would not give them again.`,
-    )
-  }
   const counts = unsuccessfulByWay(job.report.summary)
   const told = (some: readonly RetryWay[]) =>
     some

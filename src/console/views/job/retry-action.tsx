@@ -6,7 +6,9 @@ import { Checkbox } from '@mantine/core'
 import { useState } from 'react'
 import type { JobView } from '../../../contract/client/client.ts'
 import {
-  hasOwnParameters,
+  mayHaveOwnParameters,
+  ownParametersSearch,
+  passedStop,
   RETRIED_UNLESS_TOLD,
   RETRY_WAYS,
   type RetryWay,
@@ -14,10 +16,13 @@ import {
   retryRequest,
   unsuccessfulByWay,
 } from '../../../contract/client/job-retry.ts'
-import { count } from '../../figures.tsx'
+import { count, Instant } from '../../figures.tsx'
+import { useAsked } from '../../live.ts'
 import { Action } from '../../parts/action.tsx'
+import { Notice } from '../../parts/notice.tsx'
 import { asking } from '../../request.ts'
 import { useTypes } from '../../types.ts'
+import { isFinal } from '../../words.ts'
 
 const WORDS: Readonly<Record<RetryWay, string>> = {
   failed: 'failed',
@@ -27,12 +32,23 @@ const WORDS: Readonly<Record<RetryWay, string>> = {
   busy: 'not begun: the same operation was already in progress',
 }
 
+const OWN = 'Devices of this job were listed with parameters of their own, which one request would not give them again.'
+const UNKNOWN =
+  'Whether devices had parameters of their own, which one request would not give them again, could not be told.'
+
 /** Not offered where the type may not be run by this profile, or is no more. */
 export function RetryAction({ job, onLaunched }: { readonly job: JobView; readonly onLaunched: (id: string) => void }) {
   const { types } = useTypes()
   const [ways, setWays] = useState(RETRIED_UNLESS_TOLD)
-  if (!types.some(each => each.name === job.request.name)) return null
+  const [isOpened, setOpened] = useState(false)
   const counts = unsuccessfulByWay(job.report.summary)
+  const chosen = ways.reduce((sum, way) => sum + counts[way], 0)
+  const mayHaveOwn = mayHaveOwnParameters(job)
+  const own = useAsked(asking('POST /search/entities/operations/history', ownParametersSearch(job, ways)), {
+    enabled: isOpened && mayHaveOwn && chosen > 0,
+  })
+  if (!types.some(each => each.name === job.request.name)) return null
+  const passed = passedStop(job)
   const given = { query: resourceTypeOf(job), body: { job: { request: retryRequest(job, ways) } } }
   return (
     <Action
@@ -40,7 +56,11 @@ export function RetryAction({ job, onLaunched }: { readonly job: JobView; readon
       icon="again"
       ask={asking('POST /operation/jobs', given)}
       plan={asking('POST /operation/jobs/plan', given)}
-      lacks={lacksOf(job, ways, counts)}
+      onOpen={() => setOpened(true)}
+      isReady={own.isSuccess || !mayHaveOwn}
+      lacks={chosen === 0 ? 'Choose what is run once more.' : own.isError ? UNKNOWN : own.data ? OWN : null}
+      // What ends meanwhile is in the plan, and not in the figures it is measured by.
+      {...(isFinal(job.report.summary.status) && { of: chosen })}
       onDone={made => made && onLaunched(made.id)}
     >
       <p>A new job runs {String(job.request.name)} once more on the devices whose operation in this one was:</p>
@@ -63,14 +83,11 @@ export function RetryAction({ job, onLaunched }: { readonly job: JobView; readon
           ))}
         </div>
       </Checkbox.Group>
+      {passed !== undefined && (
+        <Notice>
+          The stop of this job, <Instant at={passed} />, has passed: the new one has none.
+        </Notice>
+      )}
     </Action>
   )
-}
-
-/** Why there is nothing to launch as it is chosen. */
-function lacksOf(job: JobView, ways: readonly RetryWay[], counts: Readonly<Record<RetryWay, number>>): string | null {
-  if (hasOwnParameters(job)) {
-    return 'Devices of this job were listed with parameters of their own, which one request would not give them again.'
-  }
-  return ways.some(way => counts[way] > 0) ? null : 'Choose what is run once more.'
 }

@@ -83,6 +83,26 @@ test('an option changes what it says and nothing beside it: what was spread stay
   expect(request.schedule).toMatchObject({ ...schedule, scattering: { maxSpread: 80, warningMaxRate: 5 } })
 })
 
+test('a date at which the first job had to stop is kept while it is to come, and said to be left out where it has passed', async () => {
+  const target = { append: { entities: ['away'] } }
+  const madeToStop = async (date: string, active: boolean) => {
+    const request = { name: 'REFRESH_INFO', target, schedule: { stop: { date } }, active }
+    const { id } = await createJob(house.client, request)
+    return id
+  }
+  const stop = new Date(Date.now() + 1_500).toISOString()
+  const stopped = await madeToStop(stop, true)
+  await jobEnded(house.client, stopped)
+  const late = await retry(stopped, '--plan', '--utc')
+  expect(late.stderr).toContain(`Its stop, ${stop.slice(0, 19).replace('T', ' ')}Z, has passed: this one has none`)
+  expect((await retry(stopped, '--plan', '--stop', '2h')).stderr).not.toContain('has passed')
+  const ahead = '2099-01-01T00:00:00.000Z'
+  const cancelled = await madeToStop(ahead, false)
+  await house.call('DELETE', `/north/v80/operation/jobs/${cancelled}`)
+  const plan = await retry(cancelled, '--of', 'cancelled', '--plan', '--json')
+  expect((JSON.parse(plan.stdout) as PlanView).launch.stopDate).toBe(ahead)
+})
+
 test('it is refused where there is nothing to run again, and where entities had parameters of their own', async () => {
   const none = await retry(first, '--of', 'timed-out,busy')
   expect(none.code).toBe(4)
@@ -98,4 +118,17 @@ test('it is refused where there is nothing to run again, and where entities had 
   const refused = await retry(own.id, '--of', 'cancelled')
   expect(refused.code).toBe(4)
   expect(refused.stderr).toContain('were listed with parameters of their own')
+
+  // A long list is filled into an inactive job: no request tells what came later.
+  const filled = await createJob(house.client, {
+    name: 'REBOOT_EQUIPMENT',
+    target: { append: { entities: ['broken'] } },
+    active: false,
+  })
+  const append = { entitiesWithParameters: [{ id: 'away', parameters: { type: 'SOFTWARE' } }] }
+  await house.call('PUT', `/north/v80/operation/jobs/${filled.id}`, { job: { request: { target: { append } } } })
+  await house.call('DELETE', `/north/v80/operation/jobs/${filled.id}`)
+  const hidden = await retry(filled.id, '--of', 'cancelled')
+  expect([hidden.code, hidden.stdout]).toEqual([4, ''])
+  expect(hidden.stderr).toContain('were listed with parameters of their own')
 })
