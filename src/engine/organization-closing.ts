@@ -28,7 +28,7 @@ import { cancelChunk, massEventOf } from './operation-canceller.ts'
 import { cancelTask } from './tasks.ts'
 
 const CHUNK = 5_000
-/** Jobs and tasks that are closed in one transaction, in the launch gate. */
+/** Jobs that are closed in one transaction, in the launch gate. */
 const CLOSED_AT_ONCE = 50
 const JOBS_AT_ONCE = 1_000
 /** Entities from which on they are removed a partition at a time. */
@@ -40,7 +40,7 @@ const BY_KEY = { byKey: true }
  * each chunk in a transaction of its own. One that breaks off leaves an organization whose jobs are cancelled, to be removed again.
  */
 export async function drainOrganization(database: Database, organization: number, now: Date): Promise<void> {
-  await repeated(CLOSED_AT_ONCE, () => database.transaction(tx => cancelSomeTasks(tx, organization), BY_KEY))
+  await repeated(1, () => database.transaction(tx => cancelNextTask(tx, organization), BY_KEY))
   await repeated(CLOSED_AT_ONCE, () => database.transaction(tx => cancelSomeJobs(tx, organization), BY_KEY))
   for (const job of await cancellingJobsOf(database, organization)) await endOperations(database, job, now)
   await forgetEndedOperations(database, organization)
@@ -55,8 +55,9 @@ async function repeated(most: number, work: () => Promise<number>): Promise<void
   while ((await work()) >= most);
 }
 
-async function cancelSomeTasks(tx: Transaction, organization: number): Promise<number> {
-  const tasks = await lockTasks(tx, await firstOpenTasks(tx, organization, CLOSED_AT_ONCE))
+/** One at a time: the jobs of a second one would be waited for in the launch gate, which those of the first have closed. */
+async function cancelNextTask(tx: Transaction, organization: number): Promise<number> {
+  const tasks = await lockTasks(tx, await firstOpenTasks(tx, organization, 1))
   for (const task of tasks) if (task.state === 'ACTIVE' || task.state === 'INACTIVE') await cancelTask(tx, task)
   return tasks.length
 }

@@ -42,7 +42,7 @@ test.each([
       .toHaveLength(1)
     expect(
       await tx.query(sql`select from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock' and granted
-                                 and objid = 7305001`),
+                                 and objid = 7305001 and database = (select oid from pg_database where datname = current_database())`),
     ).toEqual([])
   })
   await expect(closing).rejects.toBe(undone)

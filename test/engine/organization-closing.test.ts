@@ -38,32 +38,41 @@ function watched(after: (ran: ReadonlySet<string>, changed: number) => Promise<v
   }
 }
 
-test('an organization at work goes in chunks, none of which ends operations in the launch gate, and launches nothing in between', async () => {
-  await bench.provision(ids('d', FLEET), { tags: ['all'] })
-  const tasks = createTasks({
-    database,
-    now: () => clock.now(),
-    nextNumber,
-    findType: (_tx, _organization, name) =>
-      Promise.resolve({
-        name,
-        profiles: null,
-        applicability: { resourceTypes: ['entity.device'], models: [] },
-        judgeParameters: own => ({ ...own }),
-      }),
-    compile: () => Promise.resolve(sql`true`),
-    onCommit: bench.engine.wake,
-  })
-  const request = jobRequest({ target: { append: { tags: ['all'] } } })
-  await bench.jobs.create(caller, request)
-  await tasks.create(caller, {
-    id: 'hourly',
+const tasks = createTasks({
+  database,
+  now: () => clock.now(),
+  nextNumber,
+  findType: (_tx, _organization, name) =>
+    Promise.resolve({
+      name,
+      profiles: null,
+      applicability: { resourceTypes: ['entity.device'], models: [] },
+      judgeParameters: own => ({ ...own }),
+    }),
+  compile: () => Promise.resolve(sql`true`),
+  onCommit: bench.engine.wake,
+})
+
+/** Makes a task that runs at once, and each hour. */
+const makeTask = (id: string, request: ReturnType<typeof jobRequest>) =>
+  tasks.create(caller, {
+    id,
     active: true,
     schedule: { repeating: { period: { each: 1, unit: 'HOURS' } } },
     request: { ...request, active: true },
   } as Parameters<typeof tasks.create>[1])
+
+async function begin(): Promise<void> {
   for (const loop of ['target-resolver', 'job-keeper', 'operation-dispatcher'])
     await bench.engine.loops.get(loop)!.runOnce(EPOCH)
+}
+
+test('an organization at work goes in chunks, none of which ends operations in the launch gate, and launches nothing in between', async () => {
+  await bench.provision(ids('d', FLEET), { tags: ['all'] })
+  const request = jobRequest({ target: { append: { tags: ['all'] } } })
+  await bench.jobs.create(caller, request)
+  await makeTask('hourly', request)
+  await begin()
   expect(bench.sent.length).toBeGreaterThan(0)
 
   let sent = Number.NaN
@@ -71,7 +80,7 @@ test('an organization at work goes in chunks, none of which ends operations in t
   const gates: ReadonlySet<string>[] = []
   const drained = watched(async (ran, ended) => {
     if (ended > 0) chunks.push(ended)
-    if (ran.has('claims_close_gate')) {
+    if (ran.has('launch_gate_close')) {
       sent = bench.sent.length
       gates.push(ran)
     }
@@ -93,7 +102,7 @@ test('an organization at work goes in chunks, none of which ends operations in t
   await watched(async ran => {
     closing = ran
   }).transaction(tx => closeOrganization(tx, organization))
-  expect(closing).not.toContain('claims_close_gate')
+  expect(closing).not.toContain('launch_gate_close')
   const { rows } = await database.executeSql(TABLES)
   expect(rows.map(({ count }) => Number(count))).toEqual(rows.map(() => 0))
 })
@@ -105,6 +114,32 @@ test('what is made while an organization goes is closed with it, in the launch g
   await watched(async ran => {
     closing = ran
   }).transaction(tx => closeOrganization(tx, organization))
-  expect(closing).toContain('claims_close_gate')
+  expect(closing).toContain('launch_gate_close')
+  expect(await database.query(sql`select from operation`)).toEqual([])
+})
+
+test('while an organization that goes waits for a job of a task, all others are launched', async () => {
+  await bench.provision(['of-0', 'of-1'])
+  for (const i of [0, 1]) await makeTask(`held-${i}`, jobRequest({ target: { append: { entities: [`of-${i}`] } } }))
+  await begin()
+  const jobs = await database.query<{ job: bigint }>(
+    sql`select j.job from job j join task t on t.task = j.task where j.status = 'IN_PROGRESS' order by t.task`,
+  )
+  expect(jobs).toHaveLength(2)
+  let draining: Promise<unknown> = Promise.resolve()
+  await database.transaction(async tx => {
+    await tx.query(sql`select from job where job = ${jobs[1]!.job} for update`)
+    const [{ me } = { me: 0 }] = await tx.query<{ me: number }>(sql`select pg_backend_pid() as me`)
+    draining = drainOrganization(database, organization, EPOCH)
+    draining.catch(() => {})
+    await expect
+      .poll(() => database.query(sql`select pid from pg_stat_activity where ${me} = any(pg_blocking_pids(pid))`))
+      .toHaveLength(1)
+    expect(
+      await tx.query(sql`select from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock' and granted
+                                 and objid = 7305001 and database = (select oid from pg_database where datname = current_database())`),
+    ).toEqual([])
+  })
+  await draining
   expect(await database.query(sql`select from operation`)).toEqual([])
 })
