@@ -1,7 +1,8 @@
 /**
  * Folds counter deltas into the jobs' counters, ends the jobs that have nothing open left, and writes the changes that live
  * events are made of. Any node may fold; what one is folding the others pass over. A fold ends a few jobs and leaves a note of the
- * others, large ones for a loop of their own: to say how a million operations ended takes a second, and no other job waits for it.
+ * others, which are ended after it, a few in each transaction, large ones by a loop of their own: to say how a million operations ended
+ * takes a second, and no other job waits for it.
  */
 import { endedOf, summaryOf } from '../domain/counters.ts'
 import { addCounterDeltas, noteJobs, takeCounterDeltas } from '../store/counters.ts'
@@ -13,8 +14,10 @@ import type { EndableJob, JobSettling } from './job-settling.ts'
 import { oneByOne } from './one-by-one.ts'
 
 const DELTAS_PER_TURN = 5_000
-/** Jobs that one fold ends; they may have no more operations together than one that is large. */
+/** Jobs that end in one transaction; they may have no more operations together than one that is large. */
 const ENDED_AT_ONCE = 100
+/** Transactions in which a turn ends jobs. What is left then is folded anew with its notes: to do so after each cost five times the ends. */
+const ENDS_PER_TURN = 10
 /** After so long a job is looked at again whose places are just being written. */
 const RANKED_MS = 1_000
 
@@ -31,8 +34,8 @@ export interface CounterFolderParts {
 
 /** Two loops: each answers when it is due next. */
 export interface CounterFolding {
-  /** One turn: folds what is there; answers `now` while there may be more. */
-  readonly fold: (now: Date) => Promise<Date | null>
+  /** One turn: folds what is there, and ends what is over by it; answers `now` while there may be more. */
+  readonly fold: (now: Date, signal?: AbortSignal) => Promise<Date | null>
   /** One turn: ends the large jobs that a fold has found, each in a transaction of its own. */
   readonly endLarge: (now: Date, signal: AbortSignal) => Promise<Date | null>
 }
@@ -48,7 +51,9 @@ export function createCounterFolding({
   /** Found by `fold`. Whoever forgets them finds them again by their notes. */
   const large = new Set<bigint>()
 
-  /** What one fold ends: in their order as many as it may, and none that is large. */
+  const isLarge = ({ total }: EndableJob) => total > largeFrom
+
+  /** What one transaction ends: in their order as many as it may, and none that is large. */
   function shareOf(endable: readonly EndableJob[]): bigint[] {
     let left = largeFrom
     const share = endable.filter(({ total }) => {
@@ -59,26 +64,25 @@ export function createCounterFolding({
     return share.slice(0, endedAtOnce).map(({ job }) => job)
   }
 
-  async function endSome(tx: Transaction, jobs: readonly bigint[], now: Date) {
-    const endable = await settling.endable(tx, jobs)
+  /** Ends a share of jobs; answers how many it has ended, and the jobs beside it. */
+  async function endShare(tx: Transaction, endable: readonly EndableJob[], now: Date) {
     const share = new Set(shareOf(endable))
     const ended = await settling.end(tx, [...share], now)
-    const later = endable.filter(({ job }) => !share.has(job))
-    await noteJobs(
-      tx,
-      later.map(({ job }) => job),
-    )
-    return { ended: ended.length, large: later.filter(({ total }) => total > largeFrom).map(({ job }) => job) }
+    return { ended: ended.length, left: endable.filter(({ job }) => !share.has(job)) }
   }
 
   async function foldSome(tx: Transaction, now: Date) {
     const sums = await takeCounterDeltas(tx, DELTAS_PER_TURN, [...large])
     if (sums.length === 0) return null
     const counters = await addCounterDeltas(tx, sums)
-    const done = await endSome(
+    const endable = await settling.endable(
       tx,
       counters.map(row => row.job),
-      now,
+    )
+    const done = await endShare(tx, endable, now)
+    await noteJobs(
+      tx,
+      done.left.map(({ job }) => job),
     )
     const changes = new Map(sums.map(sum => [sum.job, sum]))
     const folds = counters.map(row => {
@@ -97,12 +101,19 @@ export function createCounterFolding({
   }
 
   return {
-    async fold(now) {
-      const done = await database.transaction(tx => foldSome(tx, now), { byKey: true })
-      if (done === null) return null
-      for (const job of done.large) large.add(job)
-      if (done.large.length > 0) onLarge()
-      if (done.ended > 0) onEnd()
+    async fold(now, signal) {
+      const folded = await database.transaction(tx => foldSome(tx, now), { byKey: true })
+      if (folded === null) return null
+      if (folded.ended > 0) onEnd()
+      const found = folded.left.filter(isLarge)
+      for (const { job } of found) large.add(job)
+      if (found.length > 0) onLarge()
+      let small = folded.left.filter(each => !isLarge(each))
+      for (let ends = 1; small.length > 0 && ends < ENDS_PER_TURN && !signal?.aborted; ends += 1) {
+        const { left } = await database.transaction(tx => endShare(tx, small, now), { byKey: true })
+        small = left
+        onEnd()
+      }
       return now
     },
     async endLarge(now, signal) {
