@@ -21,24 +21,29 @@ const JOBS_PER_CHUNK = 100
 const AT_ONCE_MAX = 500
 
 /**
- * Ends what runs on entities that are about to go, where that is much: a chunk at a time, each in a transaction of its own, since nothing is
- * launched anywhere meanwhile. What comes after it is left to `closeEntities`.
+ * Ends what runs on entities that are about to go, where that is more than `left`: a chunk at a time, each in a transaction of its own, since
+ * nothing is launched anywhere meanwhile. What comes after it is left to `closeEntities`, and what comes beside that to a second call.
  */
-export async function drainEntities(database: Database, entities: readonly EntityKey[], now: Date): Promise<void> {
+export async function drainEntities(
+  database: Database,
+  entities: readonly EntityKey[],
+  now: Date,
+  left = AT_ONCE_MAX,
+): Promise<void> {
   if (entities.length === 0) return
   const busy = await database.transaction(tx => countOpenOfEntities(tx, entities), { byKey: true })
-  if (busy.reduce((sum, { count }) => sum + count, 0) <= AT_ONCE_MAX) return
+  if (busy.reduce((sum, { count }) => sum + count, 0) <= left) return
   for (let from = 0; from < busy.length; ) {
     const first = from
-    for (let left = CHUNK; from < busy.length && (from === first || busy[from]!.count <= left); from += 1)
-      left -= busy[from]!.count
+    for (let room = CHUNK; from < busy.length && (from === first || busy[from]!.count <= room); from += 1)
+      room -= busy[from]!.count
     await database.transaction(tx => closeEntities(tx, busy.slice(first, from), now), { byKey: true })
   }
 }
 
 /** Ends what runs on entities as CANCELLED_INTERNAL. Serves: Operation `result` values. */
 export async function closeEntities(tx: Transaction, entities: readonly EntityKey[], now: Date): Promise<void> {
-  // What has no operation by now is launched no more: nobody has to wait for that.
+  // Nobody has to wait for what has no operation. One that it is given just now is found after the commit.
   if ((await countOpenOfEntities(tx, entities)).length === 0) return
   await holdLaunchGate(tx)
   await closeOperationsOfEntities(tx, entities, now)

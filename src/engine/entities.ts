@@ -59,8 +59,13 @@ export interface EntitiesParts {
   readonly datastreams: Datastreams
   readonly nextNumber: () => bigint
   readonly makeKey: KeyMaker
-  /** ends what runs on entities that are to be deleted, where that is much, before they are */
-  readonly drainEntities: (database: Database, entities: readonly EntityKey[], now: Date) => Promise<void>
+  /** ends what runs on entities that are to be deleted, where that is much, or more than `left`, before they are and after it */
+  readonly drainEntities: (
+    database: Database,
+    entities: readonly EntityKey[],
+    now: Date,
+    left?: number,
+  ) => Promise<void>
   /** ends what is left to run on entities that are deleted, in the transaction that deletes them */
   readonly closeEntities: (tx: Transaction, entities: readonly EntityKey[], now: Date) => Promise<unknown>
   /** told after the commit of entities deleted and of devices whose key has changed */
@@ -131,7 +136,11 @@ export function createEntities(parts: EntitiesParts): Entities {
       // What ends with an entity is found by key; what many new ones are joined with is left to the planner.
       const result = await database.transaction(work, { byKey: action === 'DELETE' })
       for (const [at, outcome] of result.outcomes) outcomes.set(at, outcome)
-      if (result.gone.length > 0) onGone?.(result.gone)
+      if (result.gone.length > 0) {
+        onGone?.(result.gone)
+        // Until the commit they were there: a job made meanwhile may have been launched on them, and nothing else would end it.
+        await drainEntities(database, result.gone, clock.now(), 0)
+      }
       if (result.woken) onWoken?.()
     }
     return requests.map((_, at) => outcomes.get(at)!)

@@ -190,10 +190,11 @@ const remove = statement<unknown, [Date, number[], bigint[]]>(
    )
    insert into former_entity (partition, entity, organization, identifier, resource_type, deleted_at)
    select g.partition, g.entity, g.organization, g.identifier, g.resource_type, $1 from gone g
-    where exists (select from operation_ended o where o.partition = g.partition and o.entity = g.entity)`,
+    where exists (select from operation_ended o where o.partition = g.partition and o.entity = g.entity)
+       or exists (select from operation o where ${sameKey('o', 'g', ENTITY_KEY)})`,
 )
 
-/** Deletes entities that are locked, and where they were. Operations that ended on them still know what they were on. */
+/** Deletes entities that are locked, and where they were. Operations that ended on them, or are open, still know what they were on. */
 export async function deleteEntities(db: Queryable, keys: readonly EntityKey[], now: Date): Promise<void> {
   if (keys.length > 0) await db.run(remove, [now, ...keyColumns(keys)])
 }

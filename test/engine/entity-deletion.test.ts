@@ -40,6 +40,24 @@ test('what runs on a device that is deleted ends with it, and still says on what
   expect((await readCounters(database, [job])).get(job)).toMatchObject({ by_engine: 1, pending_execution: 1 })
 })
 
+test('what is launched on a device while it is being deleted ends, too', async () => {
+  await device('late')
+  let job = 0n
+  const deleting = testEntities(database, {
+    clock,
+    drainEntities,
+    async closeEntities(tx, gone, now) {
+      await closeEntities(tx, gone, now)
+      const target = { append: { entities: ['late'] } }
+      job = (await bench.jobs.create(bench.caller, jobRequest({ target }))).job
+      await bench.settle()
+      expect(await operations(job)).toEqual([['late', 'entity.device', 'WAITING_FOR_ACK', null]])
+    },
+  })
+  await deleting.write(owner, 'DELETE', [{ said: new Map(), identifier: 'late' }])
+  expect(await operations(job)).toEqual([['late', 'entity.device', 'CANCELLED', 'CANCELLED_INTERNAL']])
+})
+
 test('the history of a device is found by its id after it was deleted, and beside that of one provisioned anew', async () => {
   const door = openDoor(bench.caller, app => searchRoutes(app, { database }))
   const history = async () => {
