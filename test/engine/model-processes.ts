@@ -27,7 +27,6 @@ export const DEATH_STATEMENTS = [
   'live_slots_take',
   'operations_update',
   'operations_end',
-  'operations_upsert_detail',
   'operation_timers_arm',
   'operation_timers_take',
   'operation_cancels_end_of_job',

@@ -3,6 +3,7 @@
  * named point, before or after a commit, from which on nothing answers it any more. The database itself lives on.
  */
 import type { Database, Transaction } from '../../src/store/database.ts'
+import { statements } from '../../src/store/statement.ts'
 
 /** Where a process dies: at the next commit of a transaction in which a statement ran, just before it or just after it. */
 export interface DeathPoint {
@@ -105,6 +106,9 @@ export function mortal(database: Database): MortalDatabase {
     },
     underWay: () => under,
     dieAt(next) {
+      if (next && !statements.some(({ name }) => name === next.statement)) {
+        throw new Error(`no process can die at ${next.statement}: there is no such statement`)
+      }
       point = next
     },
     die() {
