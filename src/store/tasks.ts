@@ -169,9 +169,10 @@ export async function openJobsOf(db: Queryable, task: bigint): Promise<bigint[]>
   return (await db.run(openJobs, [task])).map(row => row.job)
 }
 
+const removeDeltas = statement<unknown, [bigint]>('tasks_remove_deltas', 'delete from job_counter_delta where job = $1')
 const removeJob = statement<unknown, [bigint]>(
   'tasks_remove_job',
-  `with counter as (delete from job_counter where job = $1), delta as (delete from job_counter_delta where job = $1)
+  `with counter as (delete from job_counter where job = $1)
    delete from job where job = $1`,
 )
 
@@ -180,6 +181,8 @@ export async function removeWaitingJob(db: Queryable, job: bigint): Promise<void
   // Its target may have been resolved already, where its start has come and it has not started.
   await awaitRanking(db, job)
   await takeBackOperations(db, job)
+  // Whoever folds them just now is waited for: only the next statement sees a counter row that he has made.
+  await db.run(removeDeltas, [job])
   await db.run(removeJob, [job])
 }
 
