@@ -1,6 +1,6 @@
 /**
  * Which jobs there is something to do for: those whose time has come, whose target waits, which are being cancelled or have nothing
- * open left. Refuses to change any, but for when it is looked after next.
+ * open left; and when a job is to be looked after next. Refuses to change anything else of it.
  */
 import type { JobStatus } from '../domain/job.ts'
 import { exactCountersSql } from './counters.ts'

@@ -26,7 +26,7 @@ export interface OperationRow extends OperationKey, OperationWords {
   /** where they are not those of the job */
   parameters: Record<string, unknown> | null
   /** whether it has a row beside its own: for its parameters, or with the words that a build before migration 0023 kept there */
-  detailed: boolean
+  hasDetailRow: boolean
 }
 
 /** Key arrays, as every statement on hot tables takes them. */
@@ -43,7 +43,7 @@ const readOpen = statement<OperationRow, [bigint[], number[], bigint[]]>(
   'operations_read_open',
   `select o.job, o.partition, o.entity, o.status, o.attempt, o.flow, o.started_at as "startedAt",
           o.launched_at as "launchedAt", o.heard_at as "heardAt", o.deadline_at as "deadlineAt", o.sender, d.parameters,
-          d.job is not null as detailed, ${wordsSql('steps', 'o', 'd')} as steps, ${wordsSql('attempts', 'o', 'd')} as attempts,
+          d.job is not null as "hasDetailRow", ${wordsSql('steps', 'o', 'd')} as steps, ${wordsSql('attempts', 'o', 'd')} as attempts,
           ${wordsSql('messages', 'o', 'd')} as messages, ${wordsSql('description', 'o', 'd')} as description
      from unnest($1::bigint[], $2::smallint[], $3::bigint[]) as k(job, partition, entity)
      join operation o on ${sameKey('o', 'k')}
@@ -237,7 +237,7 @@ export async function endOperations(db: Queryable, ends: readonly OperationEnd[]
     ends.map(each => each.endedAt),
     ends.map(({ before }) => before.heardAt),
     ends.map(({ before }) => before.sender),
-    ends.map(({ before }) => before.detailed),
+    ends.map(({ before }) => before.hasDetailRow),
     ...newWords(ends),
   ])
   return placesWritten(rows, ends.length)

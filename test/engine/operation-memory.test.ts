@@ -9,7 +9,7 @@ const row = (entity: number, more: Partial<OperationRow> = {}): OperationRow => 
   status: 'QUEUED',
   attempt: 1,
   flow: null,
-  detailed: false,
+  hasDetailRow: false,
   startedAt: null,
   launchedAt: null,
   heardAt: null,
