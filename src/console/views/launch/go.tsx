@@ -100,7 +100,7 @@ export function Go({
 const whyBarred = ({ target }: Draft): string =>
   target === 'list'
     ? 'A job on a list is refused where nothing of it can be used.'
-    : 'A job looks for its devices once, when it is made: this one would end at once, with an error.'
+    : 'A job looks for its devices once, when it is made: this one would have none to run on.'
 
 /** What may still come of a task whose next run comes to nothing. */
 const laterRuns = (nothing: NothingRuns): string =>
