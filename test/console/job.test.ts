@@ -184,7 +184,8 @@ describe.skipIf(!hasBrowser)('a job in the console', () => {
     await confirm(page, 'Retry the unsuccessful', 1)
     await expect.poll(() => page.url()).not.toContain(id)
     const made = page.url().slice(-16)
-    expect((await readOperations(at.house.client, made)).map(each => each.entityId)).toEqual(['away'])
+    const entities = async () => (await readOperations(at.house.client, made)).map(each => each.entityId)
+    await expect.poll(entities).toEqual(['away'])
     await at.house.call('DELETE', `/north/v80/operation/jobs/${made}`)
   })
 

@@ -94,6 +94,11 @@ export function createModelTargets(organization: number) {
     change(job: bigint, { remove, append }: NonNullable<JobChange['target']>, living: Living): void {
       const book = books.get(job)!
       for (const { entity } of select(remove ?? {}, living)) book.expected.delete(entity)
+      // What is taken out by its name is no longer told of as refused.
+      const named = new Set(remove?.entities)
+      for (const kind of ['notProvisioned', 'duplicated'] as const) {
+        book.refused[kind] = book.refused[kind].filter(id => !named.has(id))
+      }
       addListed(book, append?.entities ?? [], living)
       book.tags.push(...(append?.tags ?? []))
     },
