@@ -94,7 +94,7 @@ export function createModelClients({ database, clock, chance }: ModelClientsPart
           await database.executeSql(
             `update pgboss.job set started_on = started_on - interval '2 minutes' where state = 'active'`,
           )
-          await database.executeSql('update pgboss.queue set monitor_on = null')
+          await database.executeSql('update pgboss.queue set monitor_on = null, monitor_claim_on = null')
           await queue.recover()
         },
         close: () => queue.stop().catch(() => {}),
