@@ -56,8 +56,16 @@ export type ModelTargets = ReturnType<typeof createModelTargets>
 export function createModelTargets(organization: number) {
   const books = new Map<bigint, Book>()
 
+  /** What is taken out or listed anew by its name is no longer told of as refused before. */
+  function withdraw({ refused }: Book, entities: readonly string[]): void {
+    for (const kind of ['notProvisioned', 'duplicated'] as const) {
+      refused[kind] = refused[kind].filter(id => !entities.includes(id))
+    }
+  }
+
   /** What is refused of listed entities, and what is taken. */
   function addListed(book: Book, entities: readonly string[], living: Living): void {
+    withdraw(book, entities)
     for (const id of entities) {
       const device = living.get(id)
       if (device === undefined) book.refused.notProvisioned.push(id)
@@ -94,11 +102,7 @@ export function createModelTargets(organization: number) {
     change(job: bigint, { remove, append }: NonNullable<JobChange['target']>, living: Living): void {
       const book = books.get(job)!
       for (const { entity } of select(remove ?? {}, living)) book.expected.delete(entity)
-      // What is taken out by its name is no longer told of as refused.
-      const named = new Set(remove?.entities)
-      for (const kind of ['notProvisioned', 'duplicated'] as const) {
-        book.refused[kind] = book.refused[kind].filter(id => !named.has(id))
-      }
+      withdraw(book, remove?.entities ?? [])
       addListed(book, append?.entities ?? [], living)
       book.tags.push(...(append?.tags ?? []))
     },
