@@ -4,6 +4,7 @@
  */
 import type { OperationKey } from '../domain/identity.ts'
 import type { Queryable } from './database.ts'
+import { keyArrays } from './operations.ts'
 import { statement } from './statement.ts'
 
 /** What a due timer asks for: judge deadlines, make retries ready, look after what a sender claimed. */
@@ -17,25 +18,27 @@ export interface Timer {
   readonly node?: number
 }
 
-const arm = statement<unknown, [bigint[], number[], bigint[], Date[], string[], (number | null)[]]>(
+const arm = statement<unknown, [bigint[], number[], bigint[], Date[], string[], (number | null)[], number[], number[]]>(
   'operation_timers_arm',
   `insert into operation_timer (due_at, duty, node, jobs, partitions, entities)
-   select i.due_at, i.duty, i.node, array_agg(i.job), array_agg(i.partition), array_agg(i.entity)
-     from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::timestamptz[], $5::text[], $6::int[])
-       as i(job, partition, entity, due_at, duty, node)
-    group by i.due_at, i.duty, i.node`,
+   select t.due_at, t.duty, t.node, ($1::bigint[])[t.first:t.last], ($2::smallint[])[t.first:t.last], ($3::bigint[])[t.first:t.last]
+     from unnest($4::timestamptz[], $5::text[], $6::int[], $7::int[], $8::int[]) as t(due_at, duty, node, first, last)`,
 )
 
 /** Arms timers, gathered by the second they are due in, rounded up. */
 export async function armTimers(db: Queryable, timers: readonly Timer[]): Promise<void> {
   if (timers.length === 0) return
+  const secondOf = ({ dueAt }: Timer) => Math.ceil(dueAt.getTime() / 1000)
+  const rows = [...Map.groupBy(timers, each => `${secondOf(each)} ${each.duty} ${each.node}`).values()]
+  const lasts: number[] = []
+  for (const { length } of rows) lasts.push((lasts.at(-1) ?? 0) + length)
   await db.run(arm, [
-    timers.map(timer => timer.key.job),
-    timers.map(timer => timer.key.partition),
-    timers.map(timer => timer.key.entity),
-    timers.map(timer => new Date(Math.ceil(timer.dueAt.getTime() / 1000) * 1000)),
-    timers.map(timer => timer.duty),
-    timers.map(timer => timer.node ?? null),
+    ...keyArrays(rows.flat().map(({ key }) => key)),
+    rows.map(([timer]) => new Date(secondOf(timer!) * 1000)),
+    rows.map(([timer]) => timer!.duty),
+    rows.map(([timer]) => timer!.node ?? null),
+    rows.map(({ length }, i) => lasts[i]! - length + 1),
+    lasts,
   ])
 }
 

@@ -8,6 +8,7 @@ import type { OperationResult, OperationStatus } from '../domain/operation.ts'
 import type { Queryable } from './database.ts'
 import { type NewWords, newWords, type OperationWords, wordsSql } from './operation-words.ts'
 import { sameKey } from './same-key.ts'
+import { type Columns, type SharedColumns, sharedColumns } from './shared-columns.ts'
 import { statement } from './statement.ts'
 
 /** An open operation as stored. */
@@ -86,43 +87,53 @@ function placesWritten([written]: readonly Written[], count: number): number[] {
   return written!.places ?? Array.from({ length: count }, (_, place) => place)
 }
 
-const update = statement<
-  Written,
-  [
-    bigint[],
-    number[],
-    bigint[],
-    string[],
-    number[],
-    string[],
-    number[],
-    (string | null)[],
-    (Date | null)[],
-    (Date | null)[],
-    (Date | null)[],
-    (Date | null)[],
-    (Date | null)[],
-    (number | null)[],
-    (number | null)[],
-    ...NewWords,
-  ]
->(
+/** A batch of changes as a table `i` with one `s` beside it: what is said of each one, and what it shares with others. */
+const inputSql = (shared: SharedColumns<never>) =>
+  `unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::smallint[], $5::jsonb[], $6::jsonb[], $7::jsonb[], $8::text[])
+         with ordinality as i(job, partition, entity, kind, steps, attempts, messages, description, place)
+       cross join lateral ${shared.sql(9)} s`
+type WriteParams = [bigint[], number[], bigint[], number[], ...NewWords, ...unknown[][]]
+
+function writeParams<Change extends OperationChange>(
+  changes: readonly Change[],
+  shared: SharedColumns<Change>,
+): WriteParams {
+  const [kindOf, ...columns] = shared.of(changes)
+  return [...keyArrays(changes.map(({ after }) => after)), kindOf, ...newWords(changes), ...columns]
+}
+
+/** What was read, which guards the write. */
+const expected = {
+  expected: ['operation_status', ({ before }) => before.status],
+  expected_attempt: ['smallint', ({ before }) => before.attempt],
+  expected_heard_at: ['timestamptz', ({ before }) => before.heardAt],
+  expected_sender: ['int', ({ before }) => before.sender],
+} satisfies Columns<OperationChange>
+const asExpected = `o.status = s.expected and o.attempt = s.expected_attempt
+        and o.heard_at is not distinct from s.expected_heard_at and o.sender is not distinct from s.expected_sender`
+
+const updated = sharedColumns<OperationChange>({
+  ...expected,
+  status: ['operation_status', ({ after }) => after.status],
+  attempt: ['smallint', ({ after }) => after.attempt],
+  flow: ['operation_flow', ({ after }) => after.flow],
+  started_at: ['timestamptz', ({ after }) => after.startedAt],
+  launched_at: ['timestamptz', ({ after }) => after.launchedAt],
+  heard_at: ['timestamptz', ({ after }) => after.heardAt],
+  deadline_at: ['timestamptz', ({ after }) => after.deadlineAt],
+  sender: ['int', ({ after }) => after.sender],
+})
+
+const update = statement<Written, WriteParams>(
   'operations_update',
   `with moved as (
      update operation o
-        set status = i.status, attempt = i.attempt, flow = i.flow, started_at = i.started_at, launched_at = i.launched_at,
-            heard_at = i.heard_at, deadline_at = i.deadline_at, sender = i.sender, steps = coalesce(i.steps, o.steps),
+        set status = s.status, attempt = s.attempt, flow = s.flow, started_at = s.started_at, launched_at = s.launched_at,
+            heard_at = s.heard_at, deadline_at = s.deadline_at, sender = s.sender, steps = coalesce(i.steps, o.steps),
             attempts = coalesce(i.attempts, o.attempts), messages = coalesce(i.messages, o.messages),
             description = coalesce(i.description, o.description)
-       from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::operation_status[], $5::smallint[], $6::operation_status[],
-                   $7::smallint[], $8::operation_flow[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[],
-                   $12::timestamptz[], $13::timestamptz[], $14::int[], $15::int[], $16::jsonb[], $17::jsonb[], $18::jsonb[],
-                   $19::text[]) with ordinality
-         as i(job, partition, entity, expected, expected_attempt, status, attempt, flow, started_at, launched_at, heard_at,
-              deadline_at, expected_heard_at, sender, expected_sender, steps, attempts, messages, description, place)
-      where ${sameKey('o', 'i')}
-        and o.status = i.expected and o.attempt = i.expected_attempt
-        and o.heard_at is not distinct from i.expected_heard_at and o.sender is not distinct from i.expected_sender
+       from ${inputSql(updated)}
+      where ${sameKey('o', 'i')} and ${asExpected}
      returning i.place::int - 1 as place
    )
    ${writtenSql('moved')}`,
@@ -134,22 +145,7 @@ const update = statement<
  */
 export async function updateOperations(db: Queryable, changes: readonly OperationChange[]): Promise<number[]> {
   if (changes.length === 0) return []
-  const rows = await db.run(update, [
-    ...keyArrays(changes.map(change => change.after)),
-    changes.map(({ before }) => before.status),
-    changes.map(({ before }) => before.attempt),
-    changes.map(({ after }) => after.status),
-    changes.map(({ after }) => after.attempt),
-    changes.map(({ after }) => after.flow),
-    changes.map(({ after }) => after.startedAt),
-    changes.map(({ after }) => after.launchedAt),
-    changes.map(({ after }) => after.heardAt),
-    changes.map(({ after }) => after.deadlineAt),
-    changes.map(({ before }) => before.heardAt),
-    changes.map(({ after }) => after.sender),
-    changes.map(({ before }) => before.sender),
-    ...newWords(changes),
-  ])
+  const rows = await db.run(update, writeParams(changes, updated))
   return placesWritten(rows, changes.length)
 }
 
@@ -161,43 +157,26 @@ export interface OperationEnd extends OperationChange {
   readonly endedAt: Date
 }
 
-const end = statement<
-  Written,
-  [
-    bigint[],
-    number[],
-    bigint[],
-    string[],
-    number[],
-    string[],
-    number[],
-    (string | null)[],
-    (Date | null)[],
-    number[],
-    string[],
-    string[],
-    Date[],
-    (Date | null)[],
-    (number | null)[],
-    boolean[],
-    ...NewWords,
-  ]
->(
+const ended = sharedColumns<OperationEnd>({
+  ...expected,
+  status: ['operation_status', ({ after }) => after.status],
+  attempt: ['smallint', ({ after }) => after.attempt],
+  flow: ['operation_flow', ({ after }) => after.flow],
+  started_at: ['timestamptz', ({ after }) => after.startedAt],
+  organization: ['int', ({ organization }) => organization],
+  result: ['operation_result', ({ result }) => result],
+  counter: ['operation_counter', ({ counter }) => counter],
+  ended_at: ['timestamptz', ({ endedAt }) => endedAt],
+  detailed: ['boolean', ({ before }) => before.hasDetailRow],
+})
+
+const end = statement<Written, WriteParams>(
   'operations_end',
-  `with input as (
-     select * from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::operation_status[], $5::smallint[],
-                          $6::operation_status[], $7::smallint[], $8::operation_flow[], $9::timestamptz[], $10::int[],
-                          $11::operation_result[], $12::operation_counter[], $13::timestamptz[], $14::timestamptz[], $15::int[],
-                          $16::boolean[], $17::jsonb[], $18::jsonb[], $19::jsonb[], $20::text[]) with ordinality
-       as i(job, partition, entity, expected, expected_attempt, status, attempt, flow, started_at, organization, result, counter,
-            ended_at, expected_heard_at, expected_sender, detailed, steps, attempts, messages, description, place)
-   ), gone as (
-     delete from operation o using input i
-      where ${sameKey('o', 'i')}
-        and o.status = i.expected and o.attempt = i.expected_attempt
-        and o.heard_at is not distinct from i.expected_heard_at and o.sender is not distinct from i.expected_sender
-     returning i.place::int - 1 as place, i.job, i.partition, i.entity, i.organization, i.status, i.result, i.counter, i.attempt, i.flow, i.started_at,
-               i.ended_at, i.detailed, coalesce(i.steps, o.steps) as steps, coalesce(i.attempts, o.attempts) as attempts,
+  `with gone as (
+     delete from operation o using ${inputSql(ended)}
+      where ${sameKey('o', 'i')} and ${asExpected}
+     returning i.place::int - 1 as place, i.job, i.partition, i.entity, s.organization, s.status, s.result, s.counter, s.attempt, s.flow,
+               s.started_at, s.ended_at, s.detailed, coalesce(i.steps, o.steps) as steps, coalesce(i.attempts, o.attempts) as attempts,
                coalesce(i.messages, o.messages) as messages, coalesce(i.description, o.description) as description
    ), freed as (
      delete from operation_live l using gone g
@@ -223,22 +202,6 @@ const end = statement<
  */
 export async function endOperations(db: Queryable, ends: readonly OperationEnd[]): Promise<number[]> {
   if (ends.length === 0) return []
-  const rows = await db.run(end, [
-    ...keyArrays(ends.map(each => each.after)),
-    ends.map(({ before }) => before.status),
-    ends.map(({ before }) => before.attempt),
-    ends.map(({ after }) => after.status),
-    ends.map(({ after }) => after.attempt),
-    ends.map(({ after }) => after.flow),
-    ends.map(({ after }) => after.startedAt),
-    ends.map(each => each.organization),
-    ends.map(each => each.result),
-    ends.map(each => each.counter),
-    ends.map(each => each.endedAt),
-    ends.map(({ before }) => before.heardAt),
-    ends.map(({ before }) => before.sender),
-    ends.map(({ before }) => before.hasDetailRow),
-    ...newWords(ends),
-  ])
+  const rows = await db.run(end, writeParams(ends, ended))
   return placesWritten(rows, ends.length)
 }
