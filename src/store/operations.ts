@@ -56,6 +56,44 @@ export function readOpenOperations(db: Queryable, keys: readonly OperationKey[])
   return keys.length === 0 ? Promise.resolve([]) : db.run(readOpen, keyArrays(keys))
 }
 
+const readOwnParameters = statement<OperationKey & Pick<OperationRow, 'parameters'>, [bigint[], number[], bigint[]]>(
+  'operations_read_own_parameters',
+  `select d.job, d.partition, d.entity, d.parameters
+     from unnest($1::bigint[], $2::smallint[], $3::bigint[]) as k(job, partition, entity)
+     join operation_detail d on ${sameKey('d', 'k')}`,
+)
+
+/**
+ * Operations taken for what their job made of them, none of which was launched: only parameters of their own are read. Whether they are still
+ * so, or there at all, the guard of a write tells.
+ */
+export async function assumeUnlaunched(db: Queryable, keys: readonly OperationKey[]): Promise<OperationRow[]> {
+  if (keys.length === 0) return []
+  const own = new Map((await db.run(readOwnParameters, keyArrays(keys))).map(row => [keyText(row), row.parameters]))
+  return keys.map(key => {
+    const parameters = own.size === 0 ? undefined : own.get(keyText(key))
+    return {
+      job: key.job,
+      partition: key.partition,
+      entity: key.entity,
+      status: 'PENDING',
+      attempt: 0,
+      flow: null,
+      startedAt: null,
+      launchedAt: null,
+      heardAt: null,
+      deadlineAt: null,
+      sender: null,
+      parameters: parameters ?? null,
+      hasDetailRow: parameters !== undefined,
+      steps: null,
+      attempts: null,
+      messages: null,
+      description: null,
+    }
+  })
+}
+
 const lock = statement<unknown, [bigint[], number[], bigint[]]>(
   'operations_lock',
   `select from operation o

@@ -1,0 +1,135 @@
+/**
+ * Claimed operations while it is decided what becomes of them: which way each would go, whether there is room for it, and what happens to it.
+ * Refuses to touch the database.
+ */
+import { chooseFlow, type Flow, functionOf } from '../domain/flow.ts'
+import type { JobContent } from '../store/job-contents.ts'
+import type { LaunchSubject } from '../store/operation-devices.ts'
+import { keyText, type OperationRow } from '../store/operations.ts'
+import type { DeviceAddress } from './connector.ts'
+import type { Happening } from './operation-draft.ts'
+import type { HasRoom, RoutedAddress } from './request-sender.ts'
+
+const NOT_CARRIED = 'No device carries this entity.'
+
+/** A claimed operation, and what is known of it. */
+export interface Due {
+  readonly row: OperationRow
+  /** its `keyText` */
+  readonly text: string
+  /** none where its entity is gone */
+  readonly subject: LaunchSubject | undefined
+  readonly flow: Flow | undefined
+  readonly content: JobContent
+}
+
+/** What is to become of a claimed operation. What goes to a device waits where there is no room for it. */
+export type Verdict = 'takeSlot' | 'launch' | 'resend' | 'unreachable' | 'refuse' | 'unsupported' | 'leave'
+
+export function verdictOf({ row, subject, flow, content }: Due): Verdict {
+  if (row.status === 'QUEUED') return flow ? 'resend' : 'unreachable'
+  if (row.status !== 'PENDING') return 'leave'
+  if (!subject || !applies(content, subject)) return 'refuse'
+  if (!flow) return 'unsupported'
+  return row.startedAt === null ? 'takeSlot' : 'launch'
+}
+
+export interface LaunchBatchParts {
+  readonly node: number
+  readonly subjects: readonly LaunchSubject[]
+  readonly contents: ReadonlyMap<bigint, JobContent>
+  readonly hasRoom: HasRoom
+}
+
+export class LaunchBatch {
+  readonly happenings: Happening[] = []
+  /** what there is no room to send now */
+  readonly held: RoutedAddress[] = []
+  /** what something happens to, by `keyText` */
+  readonly decided = new Map<string, Due>()
+  readonly #held = new Set<string>()
+  readonly #subjects: ReadonlyMap<string, LaunchSubject>
+  readonly #parts: LaunchBatchParts
+
+  constructor(parts: LaunchBatchParts) {
+    this.#parts = parts
+    this.#subjects = new Map(parts.subjects.map(subject => [keyText(subject), subject]))
+  }
+
+  /** What is known of operations; a job that is gone has none. */
+  due(rows: readonly OperationRow[]): Due[] {
+    return rows.flatMap(row => {
+      const text = keyText(row)
+      const content = this.#parts.contents.get(row.job)
+      const subject = this.#subjects.get(text)
+      return content ? [{ row, text, subject, flow: subject && flowOf(subject), content }] : []
+    })
+  }
+
+  /** Whether there is room for the request of one that has somewhere to go; it is held where there is none. */
+  findsRoom({ row, text, subject, flow, content }: Due): boolean {
+    const key = { job: row.job, partition: row.partition, entity: row.entity }
+    const routed = { key, flow: flow!, device: addressOf(subject!, content) }
+    if (this.#parts.hasRoom(routed)) return true
+    this.held.push(routed)
+    this.#held.add(text)
+    return false
+  }
+
+  /** Decides what needs no live slot, or has one. */
+  decide(due: Due, verdict: Exclude<Verdict, 'takeSlot'>): void {
+    if (verdict === 'refuse') this.tell(due, { seen: 'refusedAtLaunch' })
+    if (verdict === 'unsupported') this.tell(due, { seen: 'unsupportedAtLaunch', description: NOT_CARRIED })
+    if (verdict === 'unreachable') this.tell(due, { seen: 'unreachable', description: NOT_CARRIED })
+    if (verdict === 'launch' && this.findsRoom(due)) this.launch(due)
+    if (verdict === 'resend' && this.findsRoom(due)) this.#take(due, 'resent')
+  }
+
+  launch(due: Due): void {
+    this.#take(due, 'launch')
+  }
+
+  tell(due: Due, happening: Omit<Happening, 'key'>): void {
+    this.happenings.push({ key: due.row, ...happening })
+    this.decided.set(due.text, due)
+  }
+
+  /** Whether something happens to it, or it is held. */
+  has(text: string): boolean {
+    return this.decided.has(text) || this.#held.has(text)
+  }
+
+  #take(due: Due, seen: 'launch' | 'resent'): void {
+    this.tell(due, { seen, node: this.#parts.node })
+    if (due.flow === 'pull') this.tell(due, { seen: 'away', flow: due.flow })
+  }
+}
+
+function flowOf(subject: LaunchSubject): Flow | undefined {
+  if (subject.deviceId === null) return undefined
+  const { flow, mqttConnected, url, address } = subject
+  return chooseFlow({ flow, mqttConnected, addressed: url !== null || address !== null })
+}
+
+function applies(content: JobContent, subject: LaunchSubject): boolean {
+  return (
+    content.resourceTypes?.includes(subject.resourceType) === true &&
+    (content.models.length === 0 || (subject.model !== null && content.models.includes(subject.model)))
+  )
+}
+
+/** Where a device is, and how it is spoken to; with its key where that is to be shown. */
+export function addressOf(subject: LaunchSubject, { organization }: JobContent, apiKey?: string): DeviceAddress {
+  const functionName = functionOf(subject.flow)
+  return {
+    organization,
+    deviceId: subject.deviceId!,
+    partition: subject.devicePartition!,
+    entity: subject.device!,
+    parametersAs: subject.parametersAs,
+    ...(subject.url !== null && { url: subject.url }),
+    ...(subject.address !== null && { address: subject.address }),
+    ...(apiKey !== undefined && { apiKey }),
+    ...(functionName !== undefined && { functionName }),
+  }
+}
