@@ -16,7 +16,8 @@ import type { Database } from '../src/store/database.ts'
 import { sql } from '../src/store/statement.ts'
 
 const log = pino({ level: 'silent' })
-const IN_HAND_MAX = 2_000
+/** As many as keep the lanes in full batches. */
+export const IN_HAND_MAX = 4_000
 
 export interface BenchEngine {
   readonly engine: Engine
@@ -91,7 +92,7 @@ export function benchEngine(database: Database, node: number): BenchEngine {
     let inHand = 0
     const answer = async ({ id, device }: OperationRequest) => {
       const { organization: of, deviceId, partition, entity } = device
-      const message = { operationId: id, organization: of, deviceId, partition, entity, raw: '' }
+      const message = { operationId: id, organization: of, deviceId, partition, entity }
       await engine.answers.submit({ ...message, steps: [] })
       await engine.answers.submit({ ...message, steps: [{ name: 'REBOOT', result: 'SUCCESSFUL' }] })
       await engine.answers.submit({ ...message, steps: [], resultCode: 'SUCCESSFUL' })

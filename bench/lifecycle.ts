@@ -5,7 +5,7 @@
 import { pino } from 'pino'
 import { type Database, openDatabase } from '../src/store/database.ts'
 import { migrate } from '../src/store/migrate.ts'
-import { assertExact, benchEngine, provisionBench } from './bench-engine.ts'
+import { assertExact, benchEngine, IN_HAND_MAX, provisionBench } from './bench-engine.ts'
 import type { Measurement } from './figures.ts'
 import { BATCH, CONNECTIONS, limitRun } from './limit.ts'
 import { type BenchPostgres, startPostgres } from './postgres.ts'
@@ -35,7 +35,7 @@ export function lifecycle(operations = 50_000): Measurement {
   return {
     name: 'lifecycle',
     also: ['limit'],
-    about: `${operations.toLocaleString('en')} operations of one job in the engine (at most ${ENGINE_CONNECTIONS} connections), from the call that makes the job to its end, resolving and ranking included, and the same row changes as bare SQL in batches of ${BATCH} over ${CONNECTIONS} connections, on a database of its own each, on which nobody vacuums or analyzes by hand; a run counts only where every operation was successful, was written six times, and the counters equal a recount of the rows; ${WARMED_UP}`,
+    about: `${operations.toLocaleString('en')} operations of one job in the engine (at most ${ENGINE_CONNECTIONS} connections; devices in its process, with at most ${IN_HAND_MAX.toLocaleString('en')} operations in hand, whose messages have no wire and so no text to be kept), from the call that makes the job to its end, resolving and ranking included, and the same row changes as bare SQL in batches of ${BATCH} over ${CONNECTIONS} connections, on a database of its own each, on which nobody vacuums or analyzes by hand; a run counts only where every operation was successful, was written six times, and the counters equal a recount of the rows; ${WARMED_UP}`,
     targets: { 'engine / limit': { least: 0.4 } },
     async run() {
       await warmUp(async count => {

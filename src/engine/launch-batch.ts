@@ -23,15 +23,19 @@ export interface Due {
   readonly content: JobContent
 }
 
-/** What is to become of a claimed operation. What goes to a device waits where there is no room for it. */
-export type Verdict = 'takeSlot' | 'launch' | 'resend' | 'unreachable' | 'refuse' | 'unsupported' | 'leave'
+type Verdict = 'takeSlot' | 'launch' | 'resend' | 'unreachable' | 'refuse' | 'unsupported' | 'leave'
 
-export function verdictOf({ row, subject, flow, content }: Due): Verdict {
+function verdictOf({ row, subject, flow, content }: Due): Verdict {
   if (row.status === 'QUEUED') return flow ? 'resend' : 'unreachable'
   if (row.status !== 'PENDING') return 'leave'
   if (!subject || !applies(content, subject)) return 'refuse'
   if (!flow) return 'unsupported'
   return row.startedAt === null ? 'takeSlot' : 'launch'
+}
+
+/** Whether all that it needs is room and its live slot. */
+export function wantsSlot(due: Due): boolean {
+  return verdictOf(due) === 'takeSlot'
 }
 
 export interface LaunchBatchParts {
@@ -76,32 +80,35 @@ export class LaunchBatch {
     return false
   }
 
-  /** Decides what needs no live slot, or has one. */
-  decide(due: Due, verdict: Exclude<Verdict, 'takeSlot'>): void {
-    if (verdict === 'refuse') this.tell(due, { seen: 'refusedAtLaunch' })
-    if (verdict === 'unsupported') this.tell(due, { seen: 'unsupportedAtLaunch', description: NOT_CARRIED })
-    if (verdict === 'unreachable') this.tell(due, { seen: 'unreachable', description: NOT_CARRIED })
+  /** Decides about one as it was read; what wants a live slot got none. */
+  decide(due: Due): void {
+    const verdict = verdictOf(due)
+    if (verdict === 'takeSlot') this.#tell(due, { seen: 'slotTaken' })
+    if (verdict === 'refuse') this.#tell(due, { seen: 'refusedAtLaunch' })
+    if (verdict === 'unsupported') this.#tell(due, { seen: 'unsupportedAtLaunch', description: NOT_CARRIED })
+    if (verdict === 'unreachable') this.#tell(due, { seen: 'unreachable', description: NOT_CARRIED })
     if (verdict === 'launch' && this.findsRoom(due)) this.launch(due)
     if (verdict === 'resend' && this.findsRoom(due)) this.#take(due, 'resent')
   }
 
+  /** Launches one that has its live slot. */
   launch(due: Due): void {
     this.#take(due, 'launch')
   }
 
-  tell(due: Due, happening: Omit<Happening, 'key'>): void {
+  #tell(due: Due, happening: Omit<Happening, 'key'>): void {
     this.happenings.push({ key: due.row, ...happening })
     this.decided.set(due.text, due)
   }
 
   /** Whether something happens to it, or it is held. */
-  has(text: string): boolean {
+  has({ text }: Due): boolean {
     return this.decided.has(text) || this.#held.has(text)
   }
 
   #take(due: Due, seen: 'launch' | 'resent'): void {
-    this.tell(due, { seen, node: this.#parts.node })
-    if (due.flow === 'pull') this.tell(due, { seen: 'away', flow: due.flow })
+    this.#tell(due, { seen, node: this.#parts.node })
+    if (due.flow === 'pull') this.#tell(due, { seen: 'away', flow: due.flow })
   }
 }
 

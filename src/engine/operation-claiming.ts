@@ -66,8 +66,10 @@ export interface Claim extends Launched {
 
 /** Claims of all partitions at once, in the order of places. */
 export async function claimOfAll(tx: Transaction, parts: ClaimingParts, at: TurnAt): Promise<Claim & Page> {
-  const now = await enterGate(tx, parts.clock, at.askedAt)
-  const jobs = await readJobsInLine(tx, at.round, JOBS_PER_TURN, now)
+  const [now, jobs] = await Promise.all([
+    enterGate(tx, parts.clock, at.askedAt),
+    readJobsInLine(tx, at.round, JOBS_PER_TURN, at.askedAt),
+  ])
   const { wishes, launchings, nextAt } = judge(jobs, now, at.most)
   const claimed: Claimed[] = []
   const goingOn = wishes.map(wish => ({ ...wish, lanes: lanesFrom(wish, at.lows.get(wish.job)?.get(ALL_PARTITIONS)) }))
@@ -129,8 +131,11 @@ export async function claimOfPartition(
   shares: ReadonlyMap<bigint, number>,
   at: Pick<TurnAt, 'askedAt' | 'lows'>,
 ): Promise<Claim> {
-  const now = await enterGate(tx, parts.clock, at.askedAt)
-  const { wishes, launchings } = judge(await readLaunchingJobs(tx, [...shares.keys()]), now, job => shares.get(job)!)
+  const [now, jobs] = await Promise.all([
+    enterGate(tx, parts.clock, at.askedAt),
+    readLaunchingJobs(tx, [...shares.keys()]),
+  ])
+  const { wishes, launchings } = judge(jobs, now, job => shares.get(job)!)
   const goingOn = wishes.map(wish => ({
     ...wish,
     lanes: lanesFrom(wish, at.lows.get(wish.job)?.get(partition)),
@@ -140,7 +145,10 @@ export async function claimOfPartition(
   return await launchClaimed(tx, parts, claimed, launchings, now)
 }
 
-/** Answers the instant to judge by: the gate may have been waited for, and a window or the stop of a job have come meanwhile. */
+/**
+ * Answers the instant to judge by: the gate may have been waited for, and a window or the stop of a job have come meanwhile. What is asked
+ * behind it is read once the gate was got.
+ */
 async function enterGate(tx: Transaction, clock: Pick<Clock, 'now'>, askedAt: Date): Promise<Date> {
   await enterLaunchGate(tx)
   return new Date(Math.max(askedAt.getTime(), clock.now().getTime()))

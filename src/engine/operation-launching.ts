@@ -8,13 +8,14 @@ import { FIRST_PLACE } from '../domain/launching.ts'
 import type { Claimed } from '../store/claims.ts'
 import type { Transaction } from '../store/database.ts'
 import { type JobContent, readJobContents } from '../store/job-contents.ts'
+import { readJobRules } from '../store/jobs.ts'
 import { freeLiveSlots, takeLiveSlots } from '../store/live-slots.ts'
 import { type DeviceNumbers, type LaunchSubject, readLaunchSubjects } from '../store/operation-devices.ts'
 import { armTimers, type Timer } from '../store/operation-timers.ts'
-import { assumeUnlaunched, keyText, type OperationRow, readOpenOperations } from '../store/operations.ts'
+import { assumeUnlaunched, inLockOrder, keyText, type OperationRow, readOpenOperations } from '../store/operations.ts'
 import type { Clock } from './clock.ts'
 import type { OperationRequest } from './connector.ts'
-import { addressOf, type Due, LaunchBatch, verdictOf } from './launch-batch.ts'
+import { addressOf, type Due, LaunchBatch, wantsSlot } from './launch-batch.ts'
 import { type Applied, applyHappenings } from './operation-transitions.ts'
 import type { HasRoom, RoutedAddress } from './request-sender.ts'
 
@@ -50,29 +51,31 @@ export async function launch(
   hasRoom: HasRoom,
   now: Date,
 ): Promise<Launched> {
-  const [subjects, contents, unlaunched] = await Promise.all([
-    readLaunchSubjects(tx, claimed),
-    readJobContents(tx, [...new Set(claimed.map(({ job }) => job))]),
-    assumeUnlaunched(
-      tx,
-      claimed.filter(({ place }) => place !== FIRST_PLACE),
-    ),
+  const { again = [], inLine = [] } = Object.groupBy(claimed, ({ place }) =>
+    place === FIRST_PLACE ? 'again' : 'inLine',
+  )
+  const jobs = [...new Set(claimed.map(({ job }) => job))]
+  const [subjects, contents, rules, readRows, assumedRows] = await Promise.all([
+    readLaunchSubjects(tx, claimed.toSorted(inLockOrder)),
+    readJobContents(tx, jobs),
+    readJobRules(tx, jobs),
+    readOpenOperations(tx, again),
+    assumeUnlaunched(tx, inLine),
   ])
   const batch = new LaunchBatch({ node: parts.node, subjects, contents, hasRoom })
-  const slots = new Map<string, OperationKey>()
-  const plain = batch.due(unlaunched).filter(each => verdictOf(each) === 'takeSlot')
-  await launchWithSlots(tx, batch, plain, slots)
-  const rest = claimed.filter(key => !batch.has(keyText(key)))
-  const wanting: Due[] = []
-  for (const each of batch.due(await readOpenOperations(tx, rest))) {
-    const verdict = verdictOf(each)
-    if (verdict === 'takeSlot') wanting.push(each)
-    else batch.decide(each, verdict)
-  }
-  for (const each of await launchWithSlots(tx, batch, wanting, slots)) batch.tell(each, { seen: 'slotTaken' })
+  const [read, assumed] = [batch.due(readRows), batch.due(assumedRows)]
+  for (const each of read) if (!wantsSlot(each)) batch.decide(each)
+  const slots = await launchWithSlots(tx, batch, [...read, ...assumed].filter(wantsSlot))
+  const unsure = assumed.filter(each => !batch.has(each))
+  const unsureRows = await readOpenOperations(
+    tx,
+    unsure.map(({ row }) => row),
+  )
+  for (const each of [...read, ...batch.due(unsureRows)]) if (!batch.has(each)) batch.decide(each)
 
   const applied = await applyHappenings(tx, batch.happenings, now, {
     read: [...batch.decided.values()].map(({ row }) => row),
+    rules,
   })
   const requests: (OperationRequest & { flow: Flow })[] = []
   const queued: OperationRow[] = []
@@ -96,27 +99,22 @@ export async function launch(
   return { takenAt, applied, held: batch.held, requests, waiting }
 }
 
-/** Launches what finds room and gets its live slot, and notes the slots; answers what found room and got none. */
+/** Launches what finds room and gets its live slot; answers the slots, by `keyText`. */
 async function launchWithSlots(
   tx: Transaction,
   batch: LaunchBatch,
   wanting: readonly Due[],
-  slots: Map<string, OperationKey>,
-): Promise<readonly Due[]> {
-  const roomy = wanting.filter(each => batch.findsRoom(each))
+): Promise<Map<string, OperationKey>> {
+  const roomy = wanting.filter(each => batch.findsRoom(each)).sort((a, b) => inLockOrder(a.row, b.row))
   const wanted = roomy.map(({ row: { job, partition, entity }, content: { name } }) => ({
     job,
     partition,
     entity,
     name,
   }))
-  const free = new Set((await takeLiveSlots(tx, wanted)).map(keyText))
-  for (const each of roomy) {
-    if (!free.has(each.text)) continue
-    slots.set(each.text, each.row)
-    batch.launch(each)
-  }
-  return roomy.filter(({ text }) => !free.has(text))
+  const slots = new Map((await takeLiveSlots(tx, wanted)).map(key => [keyText(key), key]))
+  for (const each of roomy) if (slots.has(each.text)) batch.launch(each)
+  return slots
 }
 
 function requestOf(

@@ -13,10 +13,11 @@ import { enqueueReady } from '../store/claims.ts'
 import { CounterDeltas, writeDeltas } from '../store/counters.ts'
 import type { Transaction } from '../store/database.ts'
 import { answerLateOperations, readEndedOperations } from '../store/ended-operations.ts'
-import { readJobRules } from '../store/jobs.ts'
+import { type JobRules, readJobRules } from '../store/jobs.ts'
 import { armTimers, type Timer } from '../store/operation-timers.ts'
 import {
   endOperations,
+  inLockOrder,
   keyText,
   lockOperations,
   type OperationRow,
@@ -48,6 +49,8 @@ export interface Known {
   /** rows that this transaction has read, of every operation that something happened to and of no other */
   readonly read?: readonly OperationRow[]
   readonly memory?: Pick<OperationMemory, 'recall'>
+  /** rules that this transaction has read, of every job of these operations */
+  readonly rules?: ReadonlyMap<bigint, JobRules>
 }
 
 /** An operation of the batch, and how far it has come in a round. */
@@ -98,7 +101,7 @@ export async function applyHappenings(
   known: Known = {},
 ): Promise<Applied> {
   const operations = inBatch(happenings)
-  const jobs = jobsOf(tx, happenings)
+  const jobs = jobsOf(tx, happenings, known.rules)
   const batch: Batch = { jobs, now, answers: new Array(happenings.length), written: [], ended: [] }
   for (let round = 0; operations.size > 0; round += 1) {
     if (round === ROUNDS_MAX) throw new Error(`${operations.size} operations kept moving for ${ROUNDS_MAX} rounds`)
@@ -124,8 +127,12 @@ function inBatch(happenings: readonly Happening[]): Map<string, InBatch> {
   return operations
 }
 
-async function jobsOf(tx: Transaction, happenings: readonly Happening[]): Promise<Map<bigint, JobOfBatch>> {
-  const rows = await readJobRules(tx, [...new Set(happenings.map(({ key }) => key.job))])
+async function jobsOf(
+  tx: Transaction,
+  happenings: readonly Happening[],
+  known: Known['rules'],
+): Promise<Map<bigint, JobOfBatch>> {
+  const rows = known ?? (await readJobRules(tx, [...new Set(happenings.map(({ key }) => key.job))]))
   return new Map(
     [...rows].map(([job, row]) => {
       const rules = { ...row, retryResults: new Set(row.retryResults) }
@@ -215,8 +222,12 @@ async function write(
   { now, written, ended }: Batch,
   again: boolean,
 ): Promise<void> {
-  const changed = operations.filter((each): each is Open => each.draft?.changed === true).sort(inLockOrder)
-  const late = operations.filter((each): each is Late => each.late?.changed === true).sort(inLockOrder)
+  const changed = operations
+    .filter((each): each is Open => each.draft?.changed === true)
+    .sort((a, b) => inLockOrder(a.key, b.key))
+  const late = operations
+    .filter((each): each is Late => each.late?.changed === true)
+    .sort((a, b) => inLockOrder(a.key, b.key))
   for (const each of [...changed, ...late]) each.isSettled = false
   const kept = changed.filter(({ draft }) => !draft.end)
   const ends = changed.filter(({ draft }) => draft.end)
@@ -288,10 +299,3 @@ const lateOf = ({ status, result, counter, steps, messages, description }: Ended
   messages,
   description,
 })
-
-/** The order in which everybody locks operations: two batches in different orders would wait for each other. */
-function inLockOrder({ key: a }: InBatch, { key: b }: InBatch): number {
-  if (a.job !== b.job) return a.job < b.job ? -1 : 1
-  if (a.partition !== b.partition) return a.partition - b.partition
-  return a.entity < b.entity ? -1 : 1
-}

@@ -40,6 +40,16 @@ export function keyText(key: OperationKey): string {
   return `${key.job}/${key.entity}`
 }
 
+/**
+ * The order in which everybody locks operations: two batches in different orders would wait for each other. Look-ups are quicker in it, too: each
+ * finds its pages beside those of the one before.
+ */
+export function inLockOrder(a: OperationKey, b: OperationKey): number {
+  if (a.job !== b.job) return a.job < b.job ? -1 : 1
+  if (a.partition !== b.partition) return a.partition - b.partition
+  return a.entity < b.entity ? -1 : 1
+}
+
 const readOpen = statement<OperationRow, [bigint[], number[], bigint[]]>(
   'operations_read_open',
   `select o.job, o.partition, o.entity, o.status, o.attempt, o.flow, o.started_at as "startedAt",
