@@ -29,8 +29,8 @@ export interface PlaceRange {
 }
 
 /**
- * Retries, and requests that must be sent again, wait at the first place: it has been reached since the launch, and is claimed
- * ahead of everything that has not been launched yet.
+ * Retries, and requests that must be sent again, wait at the first place, unless there was no room for them there: it has been reached
+ * since the launch, and is claimed ahead of everything that has not been launched yet.
  */
 export const FIRST_PLACE = 0
 

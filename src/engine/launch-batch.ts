@@ -23,19 +23,19 @@ export interface Due {
   readonly content: JobContent
 }
 
-type Verdict = 'takeSlot' | 'launch' | 'resend' | 'unreachable' | 'refuse' | 'unsupported' | 'leave'
+type Verdict = 'needsSlot' | 'launch' | 'resend' | 'unreachable' | 'refuse' | 'unsupported' | 'leave'
 
 function verdictOf({ row, subject, flow, content }: Due): Verdict {
   if (row.status === 'QUEUED') return flow ? 'resend' : 'unreachable'
   if (row.status !== 'PENDING') return 'leave'
   if (!subject || !applies(content, subject)) return 'refuse'
   if (!flow) return 'unsupported'
-  return row.startedAt === null ? 'takeSlot' : 'launch'
+  return row.startedAt === null ? 'needsSlot' : 'launch'
 }
 
 /** Whether all that it needs is room and its live slot. */
-export function wantsSlot(due: Due): boolean {
-  return verdictOf(due) === 'takeSlot'
+export function needsSlot(due: Due): boolean {
+  return verdictOf(due) === 'needsSlot'
 }
 
 export interface LaunchBatchParts {
@@ -51,7 +51,8 @@ export class LaunchBatch {
   readonly held: RoutedAddress[] = []
   /** what something happens to, by `keyText` */
   readonly decided = new Map<string, Due>()
-  readonly #held = new Set<string>()
+  /** by `keyText`, whether there was room: a request is asked about once, since each yes counts for those after it */
+  readonly #room = new Map<string, boolean>()
   readonly #subjects: ReadonlyMap<string, LaunchSubject>
   readonly #parts: LaunchBatchParts
 
@@ -61,7 +62,7 @@ export class LaunchBatch {
   }
 
   /** What is known of operations; a job that is gone has none. */
-  due(rows: readonly OperationRow[]): Due[] {
+  known(rows: readonly OperationRow[]): Due[] {
     return rows.flatMap(row => {
       const text = keyText(row)
       const content = this.#parts.contents.get(row.job)
@@ -70,25 +71,27 @@ export class LaunchBatch {
     })
   }
 
-  /** Whether there is room for the request of one that has somewhere to go; it is held where there is none. */
-  findsRoom({ row, text, subject, flow, content }: Due): boolean {
+  /** Takes room for the request of one that has somewhere to go, once however often it is tried; it is held where there is none. */
+  takeRoom({ row, text, subject, flow, content }: Due): boolean {
+    const known = this.#room.get(text)
+    if (known !== undefined) return known
     const key = { job: row.job, partition: row.partition, entity: row.entity }
     const routed = { key, flow: flow!, device: addressOf(subject!, content) }
-    if (this.#parts.hasRoom(routed)) return true
-    this.held.push(routed)
-    this.#held.add(text)
-    return false
+    const hasRoom = this.#parts.hasRoom(routed)
+    this.#room.set(text, hasRoom)
+    if (!hasRoom) this.held.push(routed)
+    return hasRoom
   }
 
-  /** Decides about one as it was read; what wants a live slot got none. */
+  /** Decides about one as it was read; what needs a live slot got none. */
   decide(due: Due): void {
     const verdict = verdictOf(due)
-    if (verdict === 'takeSlot') this.#tell(due, { seen: 'slotTaken' })
+    if (verdict === 'needsSlot') this.#tell(due, { seen: 'slotTaken' })
     if (verdict === 'refuse') this.#tell(due, { seen: 'refusedAtLaunch' })
     if (verdict === 'unsupported') this.#tell(due, { seen: 'unsupportedAtLaunch', description: NOT_CARRIED })
     if (verdict === 'unreachable') this.#tell(due, { seen: 'unreachable', description: NOT_CARRIED })
-    if (verdict === 'launch' && this.findsRoom(due)) this.launch(due)
-    if (verdict === 'resend' && this.findsRoom(due)) this.#take(due, 'resent')
+    if (verdict === 'launch' && this.takeRoom(due)) this.launch(due)
+    if (verdict === 'resend' && this.takeRoom(due)) this.#take(due, 'resent')
   }
 
   /** Launches one that has its live slot. */
@@ -103,7 +106,7 @@ export class LaunchBatch {
 
   /** Whether something happens to it, or it is held. */
   has({ text }: Due): boolean {
-    return this.decided.has(text) || this.#held.has(text)
+    return this.decided.has(text) || this.#room.get(text) === false
   }
 
   #take(due: Due, seen: 'launch' | 'resent'): void {

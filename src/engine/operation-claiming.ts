@@ -4,6 +4,7 @@
  */
 import type { Round } from '../domain/fairness.ts'
 import { jobGates } from '../domain/gates.ts'
+import type { OperationKey } from '../domain/identity.ts'
 import { FIRST_PLACE, type Launching, nextReachAt, type PlaceRange, reachedRanges } from '../domain/launching.ts'
 import { type Claimed, claimReady, enqueueReady, lookAtReady } from '../store/claims.ts'
 import type { Transaction } from '../store/database.ts'
@@ -197,11 +198,12 @@ async function launchClaimed(
   }
   const launched = await launch(tx, parts, claimed, parts.sender.room(), now)
   const held = new Set(launched.held.map(({ key }) => keyText(key)))
-  const back = claimed.filter(each => held.has(keyText(each)))
+  const isHeld = (key: OperationKey) => held.size > 0 && held.has(keyText(key))
+  const back = claimed.filter(isHeld)
   const lows = new Map<bigint, number>()
   for (const each of claimed) {
     // What was put back lies before the next claim, too: it would be claimed at the head of every one.
-    const low = each.place + (held.has(keyText(each)) ? 1 : 0)
+    const low = each.place + (isHeld(each) ? 1 : 0)
     if (each.place !== FIRST_PLACE) lows.set(each.job, Math.max(low, lows.get(each.job) ?? 0))
   }
   const ready = back.map(each => ({ ...each, place: placeBack(each, launchings.get(each.job)!, now) }))

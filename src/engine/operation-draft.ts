@@ -262,6 +262,8 @@ export class EndedDraft {
 /** Whether what was seen is no longer so: it was about an earlier attempt or sender, or the operation has been heard of since. */
 function isPast({ seen, launchedAt, node, silentSince }: Happening, row: OperationRow, now: Date): boolean {
   if (launchedAt !== undefined && row.launchedAt?.getTime() !== launchedAt) return true
+  // It was taken for unlaunched, and is not.
+  if (seen === 'launch') return row.status !== 'PENDING'
   if (seen === 'deadlineOver') return row.deadlineAt === null || row.deadlineAt > now
   if (seen === 'senderLost') return node !== undefined && row.sender !== null && row.sender !== node
   if (seen === 'askedInstead' && (row.status !== 'WAITING_FOR_ACK' || row.flow !== 'mqtt')) return true

@@ -15,7 +15,7 @@ import { armTimers, type Timer } from '../store/operation-timers.ts'
 import { assumeUnlaunched, inLockOrder, keyText, type OperationRow, readOpenOperations } from '../store/operations.ts'
 import type { Clock } from './clock.ts'
 import type { OperationRequest } from './connector.ts'
-import { addressOf, type Due, LaunchBatch, wantsSlot } from './launch-batch.ts'
+import { addressOf, type Due, LaunchBatch, needsSlot } from './launch-batch.ts'
 import { type Applied, applyHappenings } from './operation-transitions.ts'
 import type { HasRoom, RoutedAddress } from './request-sender.ts'
 
@@ -41,8 +41,9 @@ export interface Launched {
 }
 
 /**
- * Judges claimed operations, takes their live slots and moves them on; answers what is to be sent, and for what there is no room. What is
- * claimed in the order of places was hardly ever launched before: it is taken for that, and read only where it cannot plainly go.
+ * Judges claimed operations, takes their live slots and moves them on; answers what is to be sent, and for what there is no room. What stands
+ * behind the first place was never launched, unless it was put back there for want of room: it is taken for unlaunched, and read only where
+ * it cannot plainly go. Who was launched before has its live slot already, and who was put off is told by the guard of the write.
  */
 export async function launch(
   tx: Transaction,
@@ -51,27 +52,31 @@ export async function launch(
   hasRoom: HasRoom,
   now: Date,
 ): Promise<Launched> {
-  const { again = [], inLine = [] } = Object.groupBy(claimed, ({ place }) =>
-    place === FIRST_PLACE ? 'again' : 'inLine',
+  const { first = [], behind = [] } = Object.groupBy(claimed, ({ place }) =>
+    place === FIRST_PLACE ? 'first' : 'behind',
   )
   const jobs = [...new Set(claimed.map(({ job }) => job))]
   const [subjects, contents, rules, readRows, assumedRows] = await Promise.all([
     readLaunchSubjects(tx, claimed.toSorted(inLockOrder)),
     readJobContents(tx, jobs),
     readJobRules(tx, jobs),
-    readOpenOperations(tx, again),
-    assumeUnlaunched(tx, inLine),
+    readOpenOperations(tx, first),
+    assumeUnlaunched(tx, behind),
   ])
   const batch = new LaunchBatch({ node: parts.node, subjects, contents, hasRoom })
-  const [read, assumed] = [batch.due(readRows), batch.due(assumedRows)]
-  for (const each of read) if (!wantsSlot(each)) batch.decide(each)
-  const slots = await launchWithSlots(tx, batch, [...read, ...assumed].filter(wantsSlot))
+  const [read, assumed] = [batch.known(readRows), batch.known(assumedRows)]
+  for (const each of read) if (!needsSlot(each)) batch.decide(each)
+  const slots = await launchWithSlots(
+    tx,
+    batch,
+    [...read, ...assumed].filter(each => needsSlot(each) && !batch.has(each)),
+  )
   const unsure = assumed.filter(each => !batch.has(each))
   const unsureRows = await readOpenOperations(
     tx,
     unsure.map(({ row }) => row),
   )
-  for (const each of [...read, ...batch.due(unsureRows)]) if (!batch.has(each)) batch.decide(each)
+  for (const each of [...read, ...batch.known(unsureRows)]) if (!batch.has(each)) batch.decide(each)
 
   const applied = await applyHappenings(tx, batch.happenings, now, {
     read: [...batch.decided.values()].map(({ row }) => row),
@@ -105,7 +110,7 @@ async function launchWithSlots(
   batch: LaunchBatch,
   wanting: readonly Due[],
 ): Promise<Map<string, OperationKey>> {
-  const roomy = wanting.filter(each => batch.findsRoom(each)).sort((a, b) => inLockOrder(a.row, b.row))
+  const roomy = wanting.filter(each => batch.takeRoom(each)).sort((a, b) => inLockOrder(a.row, b.row))
   const wanted = roomy.map(({ row: { job, partition, entity }, content: { name } }) => ({
     job,
     partition,

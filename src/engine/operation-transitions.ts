@@ -46,7 +46,7 @@ export interface Applied {
 
 /** What the caller knows of the operations before they are read. */
 export interface Known {
-  /** rows that this transaction has read, of every operation that something happened to and of no other */
+  /** rows that this transaction has read, or taken for unlaunched, of every operation that something happened to and of no other */
   readonly read?: readonly OperationRow[]
   readonly memory?: Pick<OperationMemory, 'recall'>
   /** rules that this transaction has read, of every job of these operations */

@@ -117,7 +117,7 @@ export async function lockOperations(db: Queryable, keys: readonly OperationKey[
   if (keys.length > 1) await db.run(lock, keyArrays(keys))
 }
 
-/** An open operation as it is to be, with what it was read as. */
+/** An open operation as it is to be, with what it was read as, or taken for. */
 export interface OperationChange {
   readonly before: OperationRow
   readonly after: OperationRow
@@ -150,7 +150,7 @@ function writeParams<Change extends OperationChange>(
   return [...keyArrays(changes.map(({ after }) => after)), kindOf, ...newWords(changes), ...columns]
 }
 
-/** What was read, which guards the write. */
+/** What it was read as, or taken for, which guards the write. */
 const expected = {
   expected: ['operation_status', ({ before }) => before.status],
   expected_attempt: ['smallint', ({ before }) => before.attempt],

@@ -15,6 +15,9 @@ export interface SharedColumns<Row> {
   of(rows: readonly Row[]): readonly [kindOf: number[], ...columns: Value[][]]
 }
 
+/** One of few kinds is found quickest by comparing; many are not gone through for each row. */
+const COMPARED_MAX = 16
+
 /** Declares columns that rows share. */
 export function sharedColumns<Row>(columns: Columns<Row>): SharedColumns<Row> {
   const names = Object.keys(columns)
@@ -27,10 +30,16 @@ export function sharedColumns<Row>(columns: Columns<Row>): SharedColumns<Row> {
     },
     of(rows) {
       const kinds: Value[][] = []
+      const byText = new Map<string, number>()
       const isOf = (row: Row, kind: readonly Value[]) => readers.every((of, i) => isSame(of(row), kind[i]!))
       const kindOf = rows.map(row => {
-        const known = kinds.findIndex(kind => isOf(row, kind))
-        return known === -1 ? kinds.push(readers.map(of => of(row))) : known + 1
+        const alike = kinds.length > COMPARED_MAX ? -1 : kinds.findIndex(kind => isOf(row, kind))
+        if (alike !== -1) return alike + 1
+        const values = readers.map(of => of(row))
+        const text = JSON.stringify(values)
+        const known = byText.get(text) ?? kinds.push(values)
+        byText.set(text, known)
+        return known
       })
       return [kindOf, ...readers.map((_, i) => kinds.map(kind => kind[i]!))]
     },

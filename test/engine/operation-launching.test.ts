@@ -99,6 +99,8 @@ test('a request that was taken in hand and not sent is sent again, in the same a
   await bench.settle()
   expect(await operationOf(bench, job, devices[1]!)).toMatchObject({ status: 'QUEUED', attempt: 1 })
   bench.device = silent
+  // One place of room is enough for one request, however it is come to.
+  bench.capacity = 1
   await standInLine(job, devices[1]!)
   expect(sentTo(bench)).toEqual([devices[1]])
   expect(await operationOf(bench, job, devices[1]!)).toMatchObject({ status: 'WAITING_FOR_ACK', attempt: 1 })
@@ -109,6 +111,7 @@ test('a retry is the next attempt, and what the one before came to stays', async
   await bench.settle()
   const word = { resultCode: 'ERROR_PROCESSING', steps: [{ name: 'DOWNLOAD', result: 'ERROR' as const }] }
   await say(bench, job, devices[2]!, word)
+  bench.capacity = 1
   await standInLine(job, devices[2]!)
   expect(sentTo(bench)).toEqual([devices[2]])
   expect(await operationOf(bench, job, devices[2]!)).toMatchObject({
@@ -160,4 +163,17 @@ test('what has ended, or is gone, takes no live slot', async () => {
   expect(sentTo(bench)).toEqual([])
   expect(await liveSlots(devices[3]!)).toEqual([])
   expect((await summaryOfJob(bench, job)).finished.successful).toBe(1)
+})
+
+test('one that is launched and has lost its live slot, which nothing does to it, is left alone and stops nobody', async () => {
+  const { job, devices } = await jobOnFive()
+  await bench.settle()
+  const { partition, entity } = await deviceOf(bench, devices[0]!)
+  await database.query(sql`delete from operation_live where partition = ${partition} and entity = ${entity}`)
+  await standInLine(job, devices[0]!)
+  expect(sentTo(bench)).toEqual([])
+  expect(await operationOf(bench, job, devices[0]!)).toMatchObject({ status: 'WAITING_FOR_ACK', attempt: 1 })
+  await jobOnFive()
+  await bench.settle()
+  expect(bench.sent.length).toBe(5)
 })
