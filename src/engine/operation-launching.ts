@@ -5,7 +5,7 @@
 import type { Flow } from '../domain/flow.ts'
 import { type OperationKey, operationId } from '../domain/identity.ts'
 import { FIRST_PLACE } from '../domain/launching.ts'
-import type { Claimed } from '../store/claims.ts'
+import { type Claimed, enqueueReady } from '../store/claims.ts'
 import type { Transaction } from '../store/database.ts'
 import { type JobContent, readJobContents } from '../store/job-contents.ts'
 import { readJobRules } from '../store/jobs.ts'
@@ -95,8 +95,15 @@ export async function launch(
       waiting.push({ partition: subject!.devicePartition!, entity: subject!.device! })
     }
   }
-  // A slot whose operation was cancelled under the claim would be held for ever.
-  tx.behind(freeLiveSlots(tx, [...slots.values()]))
+  // A slot whose operation was cancelled under the claim would be held for ever; one that is there was not as it was taken for, and is read next time.
+  const unwritten = [...slots.values()]
+  tx.behind(freeLiveSlots(tx, unwritten))
+  tx.behind(
+    enqueueReady(
+      tx,
+      unwritten.map(key => ({ ...key, place: FIRST_PLACE })),
+    ),
+  )
   const takenAt = parts.clock.now()
   const dueAt = new Date(takenAt.getTime() + SEND_TIMER_MS)
   const timers = queued.map((key): Timer => ({ key, dueAt, duty: 'send', node: parts.node }))

@@ -131,7 +131,7 @@ export function lookAtReady(
 const enqueue = statement<unknown, [bigint[], number[], number[], bigint[]]>(
   'claims_enqueue',
   `insert into operation_ready (job, place, partition, entity)
-   select i.job, i.place, i.partition, i.entity
+   select distinct i.job, i.place, i.partition, i.entity
      from unnest($1::bigint[], $2::int[], $3::smallint[], $4::bigint[]) as i(job, place, partition, entity)
      join operation o on ${sameKey('o', 'i')}
    on conflict (job, place, partition, entity) do update set place = excluded.place`,
@@ -139,7 +139,8 @@ const enqueue = statement<unknown, [bigint[], number[], number[], bigint[]]>(
 
 /**
  * Makes operations ready at places. A row that is there already is written again, so that it is ours until the commit: a claim that
- * still sees the operation as it was would take it away, and nobody would bring it back.
+ * still sees the operation as it was would take it away, and nobody would bring it back. The same may be asked twice, of an operation that
+ * stood at two places.
  */
 export async function enqueueReady(db: Queryable, ready: readonly Claimed[]): Promise<void> {
   if (ready.length === 0) return

@@ -74,8 +74,8 @@ const readOwnParameters = statement<OperationKey & Pick<OperationRow, 'parameter
 )
 
 /**
- * Operations taken for what their job made of them, none of which was launched: only parameters of their own are read. Whether they are still
- * so, or there at all, the guard of a write tells.
+ * Operations taken for what their job made of them, none of which was launched: only parameters of their own are read. Whether they are
+ * so the guard of a write tells.
  */
 export async function assumeUnlaunched(db: Queryable, keys: readonly OperationKey[]): Promise<OperationRow[]> {
   if (keys.length === 0) return []

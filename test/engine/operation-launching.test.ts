@@ -14,6 +14,7 @@ const IN_LINE = 3
 beforeEach(() => {
   bench.device = silent
   bench.capacity = 100
+  bench.full = () => false
 })
 
 /** A job over five devices, and which they are. */
@@ -38,10 +39,10 @@ async function jobOnFive(retriesDelay = MINUTE) {
 }
 
 /** As it is put back where there was no room for it. */
-async function standInLine(job: bigint, device: string) {
+async function standInLine(job: bigint, device: string, place = IN_LINE) {
   const { partition, entity } = await deviceOf(bench, device)
   await database.query(
-    sql`insert into operation_ready (job, place, partition, entity) values (${job}, ${IN_LINE}, ${partition}, ${entity})`,
+    sql`insert into operation_ready (job, place, partition, entity) values (${job}, ${place}, ${partition}, ${entity})`,
   )
   bench.engine.wake()
   bench.sent.length = 0
@@ -165,6 +166,24 @@ test('what has ended, or is gone, takes no live slot', async () => {
   expect((await summaryOfJob(bench, job)).finished.successful).toBe(1)
 })
 
+test('one that stands at two places and finds no room is put back once, and goes when there is some', async () => {
+  const { job, devices } = await jobOnFive()
+  await bench.settle()
+  await say(bench, job, devices[1]!, { resultCode: 'ERROR_PROCESSING' })
+  const { partition, entity } = await deviceOf(bench, devices[1]!)
+  await database.query(
+    sql`insert into operation_ready (job, place, partition, entity) values (${job}, 0, ${partition}, ${entity})`,
+  )
+  bench.full = () => true
+  // Where the one at the first place is put back, too.
+  await standInLine(job, devices[1]!, 1)
+  expect(sentTo(bench)).toEqual([])
+  bench.full = () => false
+  await bench.advance(MINUTE / 2)
+  expect(sentTo(bench)).toEqual([devices[1]])
+  expect(await operationOf(bench, job, devices[1]!)).toMatchObject({ attempt: 2 })
+})
+
 test('one that is launched and has lost its live slot, which nothing does to it, is left alone and stops nobody', async () => {
   const { job, devices } = await jobOnFive()
   await bench.settle()
@@ -176,4 +195,16 @@ test('one that is launched and has lost its live slot, which nothing does to it,
   await jobOnFive()
   await bench.settle()
   expect(bench.sent.length).toBe(5)
+})
+
+test('a request in hand that has lost its live slot is sent again nevertheless', async () => {
+  const { job, devices } = await jobOnFive()
+  bench.device = () => {}
+  await bench.settle()
+  const { partition, entity } = await deviceOf(bench, devices[0]!)
+  await database.query(sql`delete from operation_live where partition = ${partition} and entity = ${entity}`)
+  bench.device = silent
+  await standInLine(job, devices[0]!)
+  expect(sentTo(bench)).toEqual([devices[0]])
+  expect(await operationOf(bench, job, devices[0]!)).toMatchObject({ status: 'WAITING_FOR_ACK', attempt: 1 })
 })
