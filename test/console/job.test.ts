@@ -15,7 +15,15 @@ describe.skipIf(!hasBrowser)('a job in the console', () => {
 
   beforeAll(async () => {
     at = await openConsole()
-    ;({ taken, answer } = await pulling(at.house, 'shed', ['good', 'bad', 'late', 'away']))
+    ;({ taken, answer } = await pulling(at.house, 'shed', [
+      'good',
+      'bad',
+      'late',
+      'away',
+      'plain',
+      'special',
+      'silent',
+    ]))
   })
 
   const waits = (page: Page) => page.getByRole('list', { name: 'What is waited for' })
@@ -216,6 +224,30 @@ describe.skipIf(!hasBrowser)('a job in the console', () => {
     await dialog.getByRole('checkbox', { name: 'cancelled by a user or from outside 1' }).check()
     await dialog.getByText('Devices of this job were listed with parameters of their own').waitFor()
     expect(await dialog.getByRole('button', { name: 'Retry the unsuccessful' }).isDisabled()).toBe(true)
+  })
+
+  test('a retry asks anew, whenever it is opened, whether devices had parameters of their own', async () => {
+    const request = { name: 'REFRESH_INFO', operationParameters: { timeout: HOUR_MS } }
+    const own = [{ id: 'special', parameters: {} }]
+    const target = { append: { entities: ['plain', 'silent'], entitiesWithParameters: own } }
+    const { id } = await createJob(at.house.client, { ...request, target })
+    const fails = async (device: string) =>
+      await answer(device, await taken(device), { resultCode: 'ERROR_PROCESSING', resultDescription: 'no' })
+    const failed = async () => (await readJob(at.house.client, id)).report.summary.finished.error
+    await fails('plain')
+    await expect.poll(failed).toBe(1)
+    const page = await at.visit(`/jobs/${id}`)
+    const dialog = page.getByRole('dialog')
+    await page.getByRole('button', { name: 'Retry the unsuccessful' }).click()
+    await dialog.getByText('This touches 1 device').waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'hidden' })
+    await fails('special')
+    await expect.poll(failed).toBe(2)
+    await page.getByRole('button', { name: 'Retry the unsuccessful' }).click()
+    await dialog.getByText('Devices of this job were listed with parameters of their own').waitFor()
+    expect(await dialog.getByRole('button', { name: 'Retry the unsuccessful' }).isDisabled()).toBe(true)
+    await at.house.call('DELETE', `/north/v80/operation/jobs/${id}`)
   })
 
   test('an operation shows its attempts with their steps, and the messages of each as they came', async () => {

@@ -107,11 +107,13 @@ function Confirmation<T>({
     queryFn: ({ signal }) => (plan ? ask(plan, signal) : null),
     enabled: plan !== undefined && lacks === null && isReady,
     staleTime: 0,
+    // What was counted when the dialog was last open is no number to confirm.
+    gcTime: 0,
   })
   // As it was when the dialog opened: the number of a job that runs falls while it is being typed.
   const [known, setKnown] = useState(present)
   if (known === undefined && present !== undefined) setKnown(present)
-  const touches = plan ? (isReady ? planned.data?.target.total : undefined) : known
+  const touches = plan ? (isReady && !planned.isError ? planned.data?.target.total : undefined) : known
   const mustType = !atOnce && typeof touches === 'number' && touches >= LARGE
   // A new job without devices is none; what is there already may be paused or ended without any.
   const isEmpty = plan !== undefined && touches === 0

@@ -34,7 +34,7 @@ export function withCourse(run: Run, request: JobRequestSchema): JobRequestSchem
   const { callback, notify, notes } = run.options
   const asked = readSchedule(run)
   // Each option says one thing: how fast it warns takes the spreading away from nobody.
-  const scattering = { ...request.schedule?.scattering, ...asked.scattering }
+  const scattering = scatteringOf(request.schedule?.scattering, asked.scattering)
   const schedule = { ...request.schedule, ...asked, ...(Object.keys(scattering).length > 0 && { scattering }) }
   const operationParameters = { ...request.operationParameters, ...readTimeouts(run) }
   return {
@@ -45,6 +45,19 @@ export function withCourse(run: Run, request: JobRequestSchema): JobRequestSchem
     ...(notify === true && { notify: true }),
     ...(typeof notes === 'string' && { userNotes: notes }),
   }
+}
+
+type Scattering = NonNullable<NonNullable<JobRequestSchema['schedule']>['scattering']>
+
+/** The rate may stand with the strategy in the request: there it would go with it, or differ from what is asked. */
+function scatteringOf(before: Scattering = {}, asked: Scattering = {}): Scattering {
+  const { warningMaxRate, ...strategy } = { ...before.strategy, ...asked.strategy }
+  return {
+    ...before,
+    ...(warningMaxRate !== undefined && { warningMaxRate }),
+    ...asked,
+    ...('field' in strategy && { strategy }),
+  } as Scattering
 }
 
 function readSchedule({ options, out }: Run): NonNullable<JobRequestSchema['schedule']> {

@@ -20,14 +20,14 @@ import { count, Instant } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
 import { Action } from '../../parts/action.tsx'
 import { Notice } from '../../parts/notice.tsx'
-import { asking } from '../../request.ts'
+import { ask, asking } from '../../request.ts'
 import { useTypes } from '../../types.ts'
 import { isFinal } from '../../words.ts'
 
 const WORDS: Readonly<Record<RetryWay, string>> = {
   failed: 'failed',
   'timed-out': 'timed out',
-  stopped: 'cut off by the stop of the job',
+  stopped: 'cut off by the stop of the job, or by a deletion',
   cancelled: 'cancelled by a user or from outside',
   busy: 'not begun: the same operation was already in progress',
 }
@@ -44,21 +44,37 @@ export function RetryAction({ job, onLaunched }: { readonly job: JobView; readon
   const counts = unsuccessfulByWay(job.report.summary)
   const chosen = ways.reduce((sum, way) => sum + counts[way], 0)
   const mayHaveOwn = mayHaveOwnParameters(job)
-  const own = useAsked(asking('POST /search/entities/operations/history', ownParametersSearch(job, ways)), {
-    enabled: isOpened && mayHaveOwn && chosen > 0,
-  })
+  const ownSearch = asking('POST /search/entities/operations/history', ownParametersSearch(job, ways))
+  const own = useAsked(ownSearch, { enabled: isOpened && mayHaveOwn && chosen > 0 })
   if (!types.some(each => each.name === job.request.name)) return null
   const passed = passedStop(job)
   const given = { query: resourceTypeOf(job), body: { job: { request: retryRequest(job, ways) } } }
+  const making = asking('POST /operation/jobs', given)
   return (
     <Action
       name="Retry the unsuccessful"
       icon="again"
-      ask={asking('POST /operation/jobs', given)}
+      ask={making}
       plan={asking('POST /operation/jobs/plan', given)}
-      onOpen={() => setOpened(true)}
-      isReady={own.isSuccess || !mayHaveOwn}
-      lacks={chosen === 0 ? 'Choose what is run once more.' : own.isError ? UNKNOWN : own.data ? OWN : null}
+      // Devices may have ended since this was last asked.
+      send={async () => {
+        if (mayHaveOwn && (await ask(ownSearch))) throw new Error(OWN)
+        return await ask(making)
+      }}
+      onOpen={() => {
+        setOpened(true)
+        if (isOpened && mayHaveOwn && chosen > 0) void own.refetch()
+      }}
+      isReady={!mayHaveOwn || (own.isSuccess && !own.isFetching)}
+      lacks={
+        chosen === 0
+          ? 'Choose what is run once more.'
+          : own.isError && !own.isFetching
+            ? UNKNOWN
+            : own.data
+              ? OWN
+              : null
+      }
       // What ends meanwhile is in the plan, and not in the figures it is measured by.
       {...(isFinal(job.report.summary.status) && { of: chosen })}
       onDone={made => made && onLaunched(made.id)}

@@ -83,6 +83,25 @@ test('an option changes what it says and nothing beside it: what was spread stay
   expect(request.schedule).toMatchObject({ ...schedule, scattering: { maxSpread: 80, warningMaxRate: 5 } })
 })
 
+test('a rate that stands with the strategy can be changed, and outlives another strategy', async () => {
+  const target = { append: { entities: ['away'] } }
+  const strategy = { field: 'subscription.collected.cellInfo' as const, factor: 50, warningMaxRate: 10 }
+  const request = { name: 'REFRESH_INFO', target, schedule: { stop: { delayed: 7_200_000 }, scattering: { strategy } } }
+  const { id } = await createJob(house.client, { ...request, active: false })
+  await house.call('DELETE', `/north/v80/operation/jobs/${id}`)
+  const scheduleWith = async (...options: string[]) => {
+    const { stdout, stderr } = await retry(id, '--of', 'cancelled', '--inactive', ...options)
+    expect(stderr).not.toContain('differ')
+    return (await readJob(house.client, stdout.trim())).request.schedule
+  }
+  expect(await scheduleWith('--warn-rate', '5')).toMatchObject({
+    scattering: { warningMaxRate: 5, strategy: { factor: 50 } },
+  })
+  expect(await scheduleWith('--by-cell', '20')).toMatchObject({
+    scattering: { warningMaxRate: 10, strategy: { factor: 20 } },
+  })
+})
+
 test('a date at which the first job had to stop is kept while it is to come, and said to be left out where it has passed', async () => {
   const target = { append: { entities: ['away'] } }
   const madeToStop = async (date: string, active: boolean) => {
