@@ -17,25 +17,30 @@ beforeEach(() => {
   bench.full = () => false
 })
 
-/** A job over five devices, and which they are. */
-async function jobOnFive(retriesDelay = MINUTE) {
-  made += 1
-  const devices = Array.from({ length: 5 }, (_, i) => `launched-${made}-${i}`)
-  await bench.provision(devices)
+/** A job over these devices that tries again. */
+async function jobOn(devices: readonly string[]) {
   const { job } = await bench.jobs.create(
     bench.caller,
     jobRequest({
-      target: { append: { entities: devices } },
+      target: { append: { entities: [...devices] } },
       operationParameters: {
         ackTimeout: 10 * MINUTE,
         timeout: 10 * MINUTE,
         retries: 2,
-        retriesDelay,
+        retriesDelay: MINUTE,
         retryResultList: ['ERROR_PROCESSING', 'ALREADY_IN_PROGRESS'],
       },
     }),
   )
-  return { job, devices }
+  return job
+}
+
+/** A job over five new devices, and which they are. */
+async function jobOnFive() {
+  made += 1
+  const devices = Array.from({ length: 5 }, (_, i) => `launched-${made}-${i}`)
+  await bench.provision(devices)
+  return { job: await jobOn(devices), devices }
 }
 
 /** As it is put back where there was no room for it. */
@@ -127,19 +132,7 @@ test('a retry is the next attempt, and what the one before came to stays', async
 test('one that was put off since its device was taken goes on counting once the device is free', async () => {
   const { job: first, devices } = await jobOnFive()
   await bench.settle()
-  const { job: second } = await bench.jobs.create(
-    bench.caller,
-    jobRequest({
-      target: { append: { entities: devices } },
-      operationParameters: {
-        ackTimeout: 10 * MINUTE,
-        timeout: 10 * MINUTE,
-        retries: 2,
-        retriesDelay: MINUTE,
-        retryResultList: ['ALREADY_IN_PROGRESS'],
-      },
-    }),
-  )
+  const second = await jobOn(devices)
   await bench.settle()
   expect(await operationOf(bench, second, devices[4]!)).toMatchObject({
     status: 'PENDING',
