@@ -83,6 +83,11 @@ export class LaunchBatch {
     return hasRoom
   }
 
+  /** What something happens to. */
+  rows(): OperationRow[] {
+    return [...this.decided.values()].map(({ row }) => row)
+  }
+
   /** Decides about one as it was read; what needs a live slot got none. */
   decide(due: Due): void {
     const verdict = verdictOf(due)

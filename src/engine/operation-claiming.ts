@@ -26,6 +26,8 @@ import { shareOut, type Wish } from './slot-sharing.ts'
 export const JOBS_PER_TURN = 500
 
 export interface ClaimingParts extends LaunchingParts {
+  /** as for a launch */
+  readonly trusting: boolean
   readonly sender: Pick<RequestSender, 'room'>
 }
 
@@ -192,7 +194,7 @@ async function launchClaimed(
   now: Date,
 ): Promise<Claim> {
   if (claimed.length === 0) {
-    const applied = { written: [], ended: [] }
+    const applied = { written: [], ended: [], rules: [] }
     const nothing = { requests: [], takenAt: now, waiting: [], held: [], applied }
     return { ...nothing, launched: 0, claimedOf: new Map(), lows: new Map() }
   }

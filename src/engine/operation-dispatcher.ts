@@ -6,10 +6,12 @@
 import { goRound, type Round } from '../domain/fairness.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import type { DeviceNumbers } from '../store/operation-devices.ts'
+import { isFaultOfContent } from './batch-faults.ts'
 import { claimLimits } from './claim-limits.ts'
 import {
   ALL_PARTITIONS,
   type Claim,
+  type ClaimingParts,
   claimOfAll,
   claimOfPartition,
   JOBS_PER_TURN,
@@ -20,6 +22,7 @@ import {
 import type { LaunchingParts } from './operation-launching.ts'
 import type { OperationMemory } from './operation-memory.ts'
 import type { RequestSender, RoutedAddress } from './request-sender.ts'
+import { createTrust } from './trust.ts'
 
 /** How long the remembered places of the last claims are trusted. */
 const LOW_TRUSTED_MS = 3_000
@@ -73,13 +76,29 @@ export function createOperationDispatch(
     return back
   }
 
+  const trust = createTrust()
+
+  /** In a transaction of its own, which is done again, carefully, where it was undone by what it trusted in. */
+  async function inTransaction<C>(work: (tx: Transaction, parts: ClaimingParts) => Promise<C>): Promise<C> {
+    const withTrust = (trusting: boolean) =>
+      database.transaction(tx => work(tx, { ...parts, trusting }), { byKey: true })
+    if (!trust.holds()) return await withTrust(false)
+    try {
+      return await withTrust(true)
+    } catch (error) {
+      if (!isFaultOfContent(error)) throw error
+      trust.lose()
+      return await withTrust(false)
+    }
+  }
+
   /** Claims once, and hands over what was claimed. */
   async function claim<C extends Claim>(
     partition: number,
     now: Date,
-    work: (tx: Transaction) => Promise<C>,
+    work: (tx: Transaction, parts: ClaimingParts) => Promise<C>,
   ): Promise<C> {
-    const claimed = await database.transaction(work, { byKey: true })
+    const claimed = await inTransaction(work)
     parts.memory.note(claimed.applied)
     for (const [job, low] of claimed.lows) lows.set(job, (lows.get(job) ?? new Map()).set(partition, low))
     sender.send(claimed.requests, claimed.takenAt)
@@ -101,7 +120,9 @@ export function createOperationDispatch(
       const here = [...shares.keys()].filter(job => partitionsOf.get(job)?.has(partition) && leftOf(job) > 0)
       if (here.length === 0) continue
       const left = new Map(here.map(job => [job, leftOf(job)]))
-      const claimed = await claim(partition, at.askedAt, tx => claimOfPartition(tx, parts, partition, left, at))
+      const claimed = await claim(partition, at.askedAt, (tx, parts) =>
+        claimOfPartition(tx, parts, partition, left, at),
+      )
       for (const [job, count] of claimed.claimedOf) claimedOf.set(job, count + (claimedOf.get(job) ?? 0))
       held.push(...claimed.held)
       launched += claimed.launched
@@ -124,7 +145,7 @@ export function createOperationDispatch(
     const at = { turn: turns, askedAt: now, slots, round, lows, most }
     const turn: Turn = partitions
       ? await claimByPartition(partitions, at, signal)
-      : await claim(ALL_PARTITIONS, now, tx => claimOfAll(tx, parts, at))
+      : await claim(ALL_PARTITIONS, now, (tx, parts) => claimOfAll(tx, parts, at))
     limits.note(turn.claimedOf, turn.held, now.getTime())
     if (turn.claimedOf.size === 0) forgetLows()
     const wentBack = turn.atEnd.filter(goBack).length > 0

@@ -11,9 +11,12 @@ import { MissingLifecycleRow } from '../domain/operation.ts'
 import type { Database } from '../store/database.ts'
 import { isFaultOfContent, isFaultOfItem } from './batch-faults.ts'
 import type { Clock } from './clock.ts'
+import type { Applied } from './operation-batch.ts'
 import type { Answer, Happening } from './operation-draft.ts'
 import type { OperationMemory } from './operation-memory.ts'
 import { applyHappenings } from './operation-transitions.ts'
+import { applyRemembered } from './operations-remembered.ts'
+import { createTrust } from './trust.ts'
 
 export interface OperationGatherer {
   /** Resolves after the commit. Rejects with a DroverError where the message itself is at fault, else as the database fails. */
@@ -70,6 +73,7 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
   const timers: (NodeJS.Timeout | null)[] = new Array(lanes).fill(null)
   let waiting = 0
   let stopping = false
+  const trust = createTrust()
 
   function submit(happening: Happening): Promise<Answer> {
     if (stopping) return Promise.reject(new DroverError('stopping'))
@@ -99,17 +103,43 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
   }
 
   async function applyBatch(batch: readonly Submission[]): Promise<void> {
+    const unknown = await applyKnown(batch)
+    if (unknown.length > 0) await applyRead(unknown)
+  }
+
+  /** Applies what memory can tell of; answers the rest. */
+  async function applyKnown(batch: readonly Submission[]): Promise<readonly Submission[]> {
+    if (!trust.holds()) return batch
+    try {
+      const happenings = batch.map(({ happening }) => happening)
+      const { applied, left, wasWrong } = await applyRemembered(database, happenings, clock.now(), memory)
+      if (wasWrong) trust.lose()
+      if (applied) committed(batch, applied)
+      return left.map(place => batch[place]!)
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+      return []
+    }
+  }
+
+  /** `applied` may have done nothing yet to some of the batch, which then have no answer. */
+  function committed(batch: readonly Submission[], applied: Applied): void {
+    memory.note(applied)
+    const done = batch.filter((_, place) => applied.answers[place] !== undefined)
+    applied.answers.forEach((answer, place) => {
+      batch[place]!.resolve(answer)
+    })
+    onApplied(done.map(({ happening }) => happening))
+    onCommit()
+  }
+
+  async function applyRead(batch: readonly Submission[]): Promise<void> {
     try {
       const happenings = batch.map(({ happening }) => happening)
       const applied = await database.transaction(tx => applyHappenings(tx, happenings, clock.now(), { memory }), {
         byKey: true,
       })
-      memory.note(applied)
-      applied.answers.forEach((answer, i) => {
-        batch[i]!.resolve(answer)
-      })
-      onApplied(happenings)
-      onCommit()
+      committed(batch, applied)
     } catch (error) {
       if (!isFaultOfItem(error)) {
         for (const { reject } of batch) reject(error)
@@ -117,8 +147,8 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
       }
       if (batch.length > 1) {
         const half = Math.ceil(batch.length / 2)
-        await applyBatch(batch.slice(0, half))
-        await applyBatch(batch.slice(half))
+        await applyRead(batch.slice(0, half))
+        await applyRead(batch.slice(half))
         return
       }
       const { happening, reject } = batch[0]!

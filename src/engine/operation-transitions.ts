@@ -4,45 +4,37 @@
  * came from.
  */
 
-import { openCounter } from '../domain/counters.ts'
 import type { OperationKey } from '../domain/identity.ts'
-import { isCancelling } from '../domain/job.ts'
-import { FIRST_PLACE } from '../domain/launching.ts'
-import { type OperationRules, pauseBeforeAttempt } from '../domain/operation-event.ts'
-import { enqueueReady } from '../store/claims.ts'
-import { CounterDeltas, writeDeltas } from '../store/counters.ts'
 import type { Transaction } from '../store/database.ts'
 import { answerLateOperations, readEndedOperations } from '../store/ended-operations.ts'
 import { type JobRules, readJobRules } from '../store/jobs.ts'
-import { armTimers, type Timer } from '../store/operation-timers.ts'
 import {
   endOperations,
-  inLockOrder,
   keyText,
   lockOperations,
   type OperationRow,
   readOpenOperations,
   updateOperations,
 } from '../store/operations.ts'
-import { type Answer, EndedDraft, type Happening, OperationDraft } from './operation-draft.ts'
+import {
+  type Applied,
+  changeOf,
+  decide,
+  draftedOf,
+  endOf,
+  type InBatch,
+  inBatch,
+  type JobOfBatch,
+  jobOfBatch,
+  lateAnswerOf,
+  Outcome,
+  openAs,
+  openAsEnded,
+  type Written,
+} from './operation-batch.ts'
+import { carryOut } from './operation-consequences.ts'
+import type { Answer, Happening } from './operation-draft.ts'
 import type { OperationMemory } from './operation-memory.ts'
-
-/** An open operation as it was written. */
-export interface Written {
-  readonly row: OperationRow
-  /** its `keyText` */
-  readonly text: string
-}
-
-/** What came of a batch. */
-export interface Applied {
-  /** by happening, in the order given */
-  readonly answers: readonly Answer[]
-  /** open operations as they were written */
-  readonly written: readonly Written[]
-  /** those that ended, by `keyText` */
-  readonly ended: readonly string[]
-}
 
 /** What the caller knows of the operations before they are read. */
 export interface Known {
@@ -53,39 +45,15 @@ export interface Known {
   readonly rules?: ReadonlyMap<bigint, JobRules>
 }
 
-/** An operation of the batch, and how far it has come in a round. */
-interface InBatch {
-  readonly key: OperationKey
-  /** its `keyText` */
-  readonly text: string
-  /** what is still to be applied to it, in order */
-  waiting: { readonly happening: Happening; readonly index: number }[]
-  /** where it is open */
-  draft: OperationDraft | null
-  /** where it has ended before */
-  late: EndedDraft | null
-  /** whether the draft is of a remembered row, which may be out of date */
-  isRecalled: boolean
-  /** how many of `waiting` were decided */
-  decided: number
-  /** whether what was decided counts: written, or nothing to write */
-  isSettled: boolean
-}
-
-/** What is the same for all operations of a job. */
-interface JobOfBatch {
-  readonly organization: number
-  readonly rules: OperationRules
-  readonly isClosing: boolean
-}
-
 interface Batch {
-  readonly jobs: Promise<ReadonlyMap<bigint, JobOfBatch>>
+  readonly rules: Promise<ReadonlyMap<bigint, JobRules>>
   readonly now: Date
   readonly answers: Answer[]
   readonly written: Written[]
   readonly ended: string[]
 }
+
+type Jobs = ReadonlyMap<bigint, JobOfBatch>
 
 /** More rounds than an operation can be moved by others within one transaction. */
 const ROUNDS_MAX = 50
@@ -101,44 +69,14 @@ export async function applyHappenings(
   known: Known = {},
 ): Promise<Applied> {
   const operations = inBatch(happenings)
-  const jobs = jobsOf(tx, happenings, known.rules)
-  const batch: Batch = { jobs, now, answers: new Array(happenings.length), written: [], ended: [] }
+  const jobs = new Set(happenings.map(({ key }) => key.job))
+  const rules = known.rules ? Promise.resolve(known.rules) : readJobRules(tx, [...jobs])
+  const batch: Batch = { rules, now, answers: new Array(happenings.length), written: [], ended: [] }
   for (let round = 0; operations.size > 0; round += 1) {
     if (round === ROUNDS_MAX) throw new Error(`${operations.size} operations kept moving for ${ROUNDS_MAX} rounds`)
     await applyRound(tx, operations, batch, round === 0 ? known : null)
   }
-  return batch
-}
-
-/** The operations that something happened to, by `keyText`. */
-function inBatch(happenings: readonly Happening[]): Map<string, InBatch> {
-  const operations = new Map<string, InBatch>()
-  for (const [index, happening] of happenings.entries()) {
-    const { key } = happening
-    const text = keyText(key)
-    const known = operations.get(text)
-    if (known) known.waiting.push({ happening, index })
-    else {
-      const waiting = [{ happening, index }]
-      const fresh = { draft: null, late: null, isRecalled: false, decided: 0, isSettled: false }
-      operations.set(text, { key, text, waiting, ...fresh })
-    }
-  }
-  return operations
-}
-
-async function jobsOf(
-  tx: Transaction,
-  happenings: readonly Happening[],
-  known: Known['rules'],
-): Promise<Map<bigint, JobOfBatch>> {
-  const rows = known ?? (await readJobRules(tx, [...new Set(happenings.map(({ key }) => key.job))]))
-  return new Map(
-    [...rows].map(([job, row]) => {
-      const rules = { ...row, retryResults: new Set(row.retryResults) }
-      return [job, { organization: row.organization, rules, isClosing: isCancelling(row.status) }]
-    }),
-  )
+  return { ...batch, rules: [...(await rules).values()] }
 }
 
 /** `known` is null where the operations come again. */
@@ -148,8 +86,10 @@ async function applyRound(
   batch: Batch,
   known: Known | null,
 ): Promise<void> {
-  const jobs = await open(tx, operations, batch.jobs, known ?? {})
-  for (const operation of operations.values()) decide(operation, jobs, batch)
+  const jobs = await open(tx, operations, batch.rules, known ?? {})
+  for (const operation of operations.values()) {
+    decide(operation, jobs.get(operation.key.job), batch.now, batch.answers)
+  }
   await write(tx, [...operations.values()], jobs, batch, known === null)
   for (const operation of operations.values()) {
     if (!operation.isSettled) continue
@@ -162,9 +102,9 @@ async function applyRound(
 async function open(
   tx: Transaction,
   operations: ReadonlyMap<string, InBatch>,
-  askedJobs: Batch['jobs'],
+  askedRules: Batch['rules'],
   { read, memory }: Known,
-): Promise<ReadonlyMap<bigint, JobOfBatch>> {
+): Promise<Jobs> {
   const remembered: [InBatch, OperationRow][] = []
   const unknown: OperationKey[] = []
   for (const operation of operations.values()) {
@@ -174,128 +114,46 @@ async function open(
     if (row) remembered.push([operation, row])
     else unknown.push(operation.key)
   }
-  const [jobs, rows] = await Promise.all([askedJobs, read ?? readOpenOperations(tx, unknown)])
+  const [rules, rows] = await Promise.all([askedRules, read ?? readOpenOperations(tx, unknown)])
+  const jobs: Jobs = new Map([...rules].map(([job, rules]) => [job, jobOfBatch(rules)]))
   const openDraft = (operation: InBatch, row: OperationRow, isRecalled: boolean) => {
     const job = jobs.get(row.job)
     // A job that is gone has taken its operations along.
-    if (!job) return
-    operation.draft = new OperationDraft(row, job.rules, job.isClosing)
-    operation.isRecalled = isRecalled
+    if (job) openAs(operation, row, job, isRecalled)
   }
   for (const [operation, row] of remembered) openDraft(operation, row, true)
   for (const row of rows) openDraft(operations.get(keyText(row))!, row, false)
   const missing: OperationKey[] = []
   for (const { draft, key } of operations.values()) if (!draft) missing.push(key)
-  for (const row of await readEndedOperations(tx, missing)) operations.get(keyText(row))!.late = new EndedDraft(row)
+  for (const row of await readEndedOperations(tx, missing)) openAsEnded(operations.get(keyText(row))!, row)
   return jobs
 }
-
-/** Decides what waits for an operation: what follows its end finds it among the ended ones, in the next round. */
-function decide(operation: InBatch, jobs: ReadonlyMap<bigint, JobOfBatch>, { now, answers }: Batch): void {
-  const { draft, late, key, waiting } = operation
-  operation.decided = 0
-  operation.isSettled = true
-  try {
-    for (const { happening, index } of waiting) {
-      if (draft?.end) break
-      answers[index] =
-        draft?.apply(happening, now) ?? late?.apply(happening, jobs.get(key.job)!.rules, now) ?? 'unknown'
-      operation.decided += 1
-    }
-  } catch (error) {
-    if (!draft || !operation.isRecalled) throw error
-    operation.draft = null
-    operation.isSettled = false
-  }
-  // Memory may be out of date: what leaves the row as it is goes past the guard that would tell.
-  if (draft && operation.isRecalled && !draft.changed) operation.isSettled = false
-}
-
-type Open = InBatch & { readonly draft: OperationDraft }
-type Late = InBatch & { readonly late: EndedDraft }
 
 /** Writes what changed; where a row was no longer as read, its operation is not settled. */
 async function write(
   tx: Transaction,
   operations: readonly InBatch[],
-  jobs: ReadonlyMap<bigint, JobOfBatch>,
+  jobs: Jobs,
   { now, written, ended }: Batch,
   again: boolean,
 ): Promise<void> {
-  const changed = operations
-    .filter((each): each is Open => each.draft?.changed === true)
-    .sort((a, b) => inLockOrder(a.key, b.key))
-  const late = operations
-    .filter((each): each is Late => each.late?.changed === true)
-    .sort((a, b) => inLockOrder(a.key, b.key))
-  for (const each of [...changed, ...late]) each.isSettled = false
-  const kept = changed.filter(({ draft }) => !draft.end)
-  const ends = changed.filter(({ draft }) => draft.end)
-  const deltas = new CounterDeltas()
-
-  const changes = kept.map(({ draft: { before, row } }) => ({ before, after: row }))
-  const closing = ends.map(({ draft: { before, row, end } }) => ({
-    before,
-    after: row,
-    organization: jobs.get(row.job)!.organization,
-    result: end!.result,
-    counter: end!.counter,
-    endedAt: now,
-  }))
-  const answering = late.map(({ late: { before, row } }) => ({ before, ...lateOf(row) }))
+  const { changed, kept, ends, late } = draftedOf(operations)
   // One statement planned by key meets its rows in this order; a second one, or what was refused and comes again, begins anew.
   const locked = again || (kept.length > 0 && ends.length > 0) ? changed.map(({ key }) => key) : []
   const [, keptPlaces, endedPlaces, latePlaces] = await Promise.all([
     lockOperations(tx, locked),
-    updateOperations(tx, changes),
-    endOperations(tx, closing),
-    answerLateOperations(tx, answering),
+    updateOperations(tx, kept.map(changeOf)),
+    endOperations(
+      tx,
+      ends.map(each => endOf(each, jobs.get(each.key.job)!, now)),
+    ),
+    answerLateOperations(tx, late.map(lateAnswerOf)),
   ])
-  const live: OperationDraft[] = []
-  for (const place of keptPlaces) {
-    const operation = kept[place]!
-    const { before, row } = operation.draft
-    operation.isSettled = true
-    deltas.move(row.job, openCounter(before.status), openCounter(row.status))
-    live.push(operation.draft)
-    written.push({ row, text: operation.text })
-  }
-  for (const place of endedPlaces) {
-    const operation = ends[place]!
-    const { before, row, end } = operation.draft
-    operation.isSettled = true
-    deltas.move(row.job, openCounter(before.status), end!.counter)
-    ended.push(operation.text)
-  }
-  for (const place of latePlaces) {
-    const operation = late[place]!
-    const { before, row } = operation.late
-    operation.isSettled = true
-    deltas.move(row.job, before.counter, row.counter)
-  }
-  carryOut(tx, live, now)
-  tx.behind(writeDeltas(tx, deltas))
+  const outcome = new Outcome()
+  for (const place of keptPlaces) outcome.kept(kept[place]!)
+  for (const place of endedPlaces) outcome.over(ends[place]!)
+  for (const place of latePlaces) outcome.answeredLate(late[place]!)
+  written.push(...outcome.written)
+  ended.push(...outcome.ended)
+  carryOut(tx, outcome, now)
 }
-
-function carryOut(tx: Transaction, drafts: readonly OperationDraft[], now: Date): void {
-  const timers: Timer[] = []
-  const ready: OperationRow[] = []
-  for (const { row, rules, consequences } of drafts) {
-    if (consequences.deadline) timers.push({ key: row, dueAt: row.deadlineAt!, duty: 'deadline' })
-    const pause = consequences.retry ? pauseBeforeAttempt(rules, row.startedAt !== null) : 0
-    if (pause > 0) timers.push({ key: row, dueAt: new Date(now.getTime() + pause), duty: 'retry' })
-    else if (consequences.retry || consequences.enqueue) ready.push(row)
-  }
-  const places = ready.map(({ job, partition, entity }) => ({ job, partition, entity, place: FIRST_PLACE }))
-  tx.behind(armTimers(tx, timers))
-  tx.behind(enqueueReady(tx, places))
-}
-
-const lateOf = ({ status, result, counter, steps, messages, description }: EndedDraft['row']) => ({
-  status,
-  result,
-  counter,
-  steps,
-  messages,
-  description,
-})

@@ -20,10 +20,11 @@ import type { Clock } from './clock.ts'
 import type { OperationRequest } from './connector.ts'
 import { gathered } from './gathering.ts'
 import { openJobsAmong } from './job-launching.ts'
+import type { Committed } from './operation-batch.ts'
 import type { Happening } from './operation-draft.ts'
 import { operationRequest } from './operation-launching.ts'
 import type { OperationMemory } from './operation-memory.ts'
-import { type Applied, applyHappenings } from './operation-transitions.ts'
+import { applyHappenings } from './operation-transitions.ts'
 
 /** A held call looks again this often: nobody wakes it when a hand-out was in vain, and what is to wake it may be missed. */
 const LOOK_AGAIN_MS = 5_000
@@ -164,7 +165,7 @@ export function createPending(parts: PendingParts): Pending {
 interface HandedOut {
   /** by device */
   readonly requests: Map<bigint, OperationRequest>
-  readonly applied: Pick<Applied, 'written' | 'ended'>
+  readonly applied: Committed
   /** those that were handed out or sent before, and since how many milliseconds they were not heard of */
   readonly silent: ReadonlyMap<string, number>
 }
@@ -189,7 +190,7 @@ async function handOut(
     )
     .sort(inOrderOfOffer)
   const silent = new Map<string, number>()
-  if (candidates.length === 0) return { requests: new Map(), applied: { written: [], ended: [] }, silent }
+  if (candidates.length === 0) return { requests: new Map(), applied: { written: [], ended: [], rules: [] }, silent }
   const open = await openJobsAmong(tx, candidates, clock)
   const now = clock.now()
   const chosen = new Map<bigint, DeviceOperation>()

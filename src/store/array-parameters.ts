@@ -3,6 +3,11 @@
  * costs both sides a fraction of text. It knows no statement and no table.
  */
 
+import pg from 'pg'
+
+/** The driver's types leave it out. */
+const { prepareValue } = (pg as typeof pg & { readonly utils: { prepareValue(value: unknown): unknown } }).utils
+
 /** What is written of one element: how many bytes, or undefined where this value has no such form; then all of the array is text. */
 interface BinaryElement {
   readonly oid: number
@@ -126,10 +131,11 @@ function arrayLiteral(elements: readonly unknown[]): string | undefined {
 
 /**
  * A parameter as it is bound. `elementType` is what the statement casts the array's elements to; without it flat arrays of plain
- * values become literals at a third of the driver's cost, and all else is left to the driver.
+ * values become literals at a third of the driver's cost, and all else is left to the driver: here, and not when it is sent, since a statement
+ * that fails then has been forgotten by the server and not by the driver.
  */
 export function bindable(value: unknown, elementType?: string): unknown {
-  if (!Array.isArray(value)) return value
+  if (!Array.isArray(value)) return prepareValue(value)
   const binary = elementType === undefined || value.length === 0 ? undefined : binaryElements.get(elementType)
-  return (binary && binaryArray(value, binary)) ?? arrayLiteral(value) ?? value
+  return (binary && binaryArray(value, binary)) ?? arrayLiteral(value) ?? prepareValue(value)
 }

@@ -5,7 +5,7 @@
  */
 import pg from 'pg'
 import { bindable } from './array-parameters.ts'
-import type { Transaction } from './database.ts'
+import type { Queryable, Transaction } from './database.ts'
 import { render, type SqlFragment, type Statement } from './statement.ts'
 
 /** The SQLSTATE of a server's refusal (`23505`, `40P01`, …), or null for any other error, a lost connection among them. */
@@ -38,21 +38,14 @@ function gatherWrites({ connection: { stream } }: pg.PoolClient): void {
 
 type Asking = Omit<Transaction, 'behind'>
 
-/**
- * `waitMs`: how long the client itself waits for an answer, where that is not the pool's time. `prefix` tells statements with a plan of
- * their own from the same ones planned otherwise.
- */
-export function onClient(client: pg.PoolClient, waitMs?: number, prefix = '', inTurn: InTurn = send => send()): Asking {
-  const patience = waitMs === undefined ? {} : { query_timeout: waitMs }
-  function send<Row>(config: pg.QueryConfig): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
-    return inTurn(() => {
-      gatherWrites(client)
-      return asked(client.query<Row & pg.QueryResultRow>({ ...config, ...patience }))
-    }, config.text)
-  }
+/** Sends a statement, and answers what the server answers. */
+type Send = (config: pg.QueryConfig) => Promise<pg.QueryResult>
+
+/** Asks by what sends. `prefix` tells statements with a plan of their own from the same ones planned otherwise. */
+export function asking(send: Send, prefix = ''): Queryable {
   function ask<Row, Params extends readonly unknown[]>(statement: Statement<Row, Params>, params: Params) {
     const { name, text, elementTypes } = statement
-    return send<Row>({
+    return send({
       name: prefix + name,
       text,
       values: params.map((value, i) => bindable(value, elementTypes[i])),
@@ -60,14 +53,27 @@ export function onClient(client: pg.PoolClient, waitMs?: number, prefix = '', in
   }
   return {
     async run<Row, Params extends readonly unknown[]>(statement: Statement<Row, Params>, params: Params) {
-      return (await ask(statement, params)).rows
+      return (await ask(statement, params)).rows as Row[]
     },
     async count(statement, params) {
       return (await ask(statement, params)).rowCount ?? 0
     },
     async query<Row>(fragment: SqlFragment) {
-      return (await send<Row>(render(fragment))).rows
+      return (await send(render(fragment))).rows as Row[]
     },
+  }
+}
+
+/** `waitMs`: how long the client itself waits for an answer, where that is not the pool's time. `prefix` is that of `asking`. */
+export function onClient(client: pg.PoolClient, waitMs?: number, prefix = '', inTurn: InTurn = send => send()): Asking {
+  const patience = waitMs === undefined ? {} : { query_timeout: waitMs }
+  const send: Send = config =>
+    inTurn(() => {
+      gatherWrites(client)
+      return asked(client.query({ ...config, ...patience }))
+    }, config.text)
+  return {
+    ...asking(send, prefix),
     async executeSql(text, values) {
       const answer = await inTurn(() => asked(client.query(text, values)), text)
       const answers: pg.QueryResult<Record<string, unknown>>[] = [answer].flat()

@@ -7,6 +7,7 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { pauseAfter } from '../domain/growing-pauses.ts'
 import { asked, isUnanswered, onClient, sqlState, transact } from './asking.ts'
+import { askAtOnce, gathered, named } from './asking-at-once.ts'
 import { beginInterrupting, serverProcessOf, whenAborted } from './interrupting.ts'
 import { createListener, type NotificationHandler } from './listener.ts'
 import type { SqlFragment, Statement } from './statement.ts'
@@ -58,6 +59,9 @@ export interface Transaction extends Queryable {
   behind(answer: Promise<unknown>): void
 }
 
+/** What is asked in a transaction that is one exchange: it can be answered only once all of it is done. */
+export type AtOnce = Queryable & Pick<Transaction, 'behind'>
+
 export interface TransactionOptions {
   /**
    * Once aborted, the statement under way is cancelled, nothing is tried again, and the transaction fails with the signal's reason, unless
@@ -88,6 +92,11 @@ export interface Database extends Queryable {
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
   /**
+   * Asks all that `work` asks as one exchange, planned `byKey`, in a transaction of its own: all of it takes effect, or, where one statement fails,
+   * nothing, and it fails with that. Nothing is tried again. `work` leaves every answer behind, and answers what it likes itself.
+   */
+  atOnce<T>(work: (tx: AtOnce) => T): Promise<T>
+  /**
    * Calls the handler for every notification on the channel, and once with null after every reconnect. Resolves when the server
    * listens, with a function that ends it.
    */
@@ -102,16 +111,18 @@ export interface Database extends Queryable {
   close(): Promise<void>
 }
 
+const PLANNED_BY_KEY = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_indexonlyscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+}
 /** Has the server plan the rest of a transaction as `byKey` does from its beginning. */
-export const planByKey = [
-  'plan_cache_mode = force_generic_plan',
-  'enable_seqscan = off',
-  'enable_indexonlyscan = off',
-  'enable_hashjoin = off',
-  'enable_mergejoin = off',
-]
-  .map(setting => `set local ${setting}`)
-  .join('; ')
+export const planByKey = `select ${Object.entries(PLANNED_BY_KEY)
+  .map(([setting, value]) => `set_config('${setting}', '${value}', true)`)
+  .join(', ')}`
+const BY_KEY = 'by_key_'
 const tries = 10
 const PAUSES = { firstPauseMs: 10, longestPauseMs: 500 }
 
@@ -128,7 +139,7 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /** True for what a repeat of the whole transaction can mend. */
-function isRepeatable(error: unknown): boolean {
+export function isRepeatable(error: unknown): boolean {
   const state = sqlState(error)
   return state === '40001' || state === '40P01' || state === '25P03'
 }
@@ -193,10 +204,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  async function once<T>(
-    work: (tx: Transaction) => Promise<T>,
-    begin: string,
-    { statementTimeoutMs: timeoutMs, byKey = false, signal }: TransactionOptions,
+  /** Has a client for a transaction, which is at its end once `onEnd` is called. */
+  async function withTransaction<T>(
+    work: (client: pg.PoolClient, onEnd: () => void) => Promise<T>,
+    signal?: AbortSignal,
   ): Promise<T> {
     const client = await asked(pool.connect())
     const interruption = whenAborted(signal, () =>
@@ -209,17 +220,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
     client.on('error', noteFarewell)
     try {
-      const settings = [
-        begin,
-        ...(timeoutMs === undefined ? [] : [`set local statement_timeout = ${Math.trunc(timeoutMs)}`]),
-        ...(byKey ? [planByKey] : []),
-      ]
-      return await transact(client, settings.join('; '), work, {
-        waitMs: timeoutMs === undefined ? undefined : timeoutMs + 5_000,
-        prefix: byKey ? 'by_key_' : '',
-        onEnd() {
-          broken = false
-        },
+      return await work(client, () => {
+        broken = false
       })
     } catch (error) {
       await interruption.over()
@@ -236,6 +238,33 @@ export function openDatabase(options: DatabaseOptions): Database {
       client.off('error', noteFarewell)
       client.release(broken)
     }
+  }
+
+  function once<T>(
+    work: (tx: Transaction) => Promise<T>,
+    begin: string,
+    { statementTimeoutMs: timeoutMs, byKey = false, signal }: TransactionOptions,
+  ): Promise<T> {
+    const settings = [
+      begin,
+      ...(timeoutMs === undefined ? [] : [`set local statement_timeout = ${Math.trunc(timeoutMs)}`]),
+      ...(byKey ? [planByKey] : []),
+    ]
+    const waitMs = timeoutMs === undefined ? undefined : timeoutMs + 5_000
+    return withTransaction(
+      (client, onEnd) => transact(client, settings.join('; '), work, { waitMs, prefix: byKey ? BY_KEY : '', onEnd }),
+      signal,
+    )
+  }
+
+  function atOnce<T>(work: (tx: AtOnce) => T): Promise<T> {
+    return withTransaction(async (client, onEnd) => {
+      const [statements, result] = await gathered(work, BY_KEY)
+      const planning = { name: 'plan_by_key', text: planByKey }
+      await askAtOnce(client, [named('begin'), planning, ...statements, named('commit')])
+      onEnd()
+      return result
+    })
   }
 
   async function transaction<T>(work: (tx: Transaction) => Promise<T>, told: TransactionOptions = {}): Promise<T> {
@@ -278,6 +307,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         error => values === undefined || breaksConnection(error),
       ),
     transaction,
+    atOnce,
     listen: listener.listen,
     stream: createStreaming(pool, {
       atOnceMax: Math.max(1, Math.floor(max / 4)),

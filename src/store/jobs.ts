@@ -6,7 +6,7 @@ import type { JobRequest, JobStatus, TargetReport, TargetSelection } from '../do
 import type { OperationResult } from '../domain/operation.ts'
 import { exactCountersSql } from './counters.ts'
 import type { Queryable } from './database.ts'
-import { statement } from './statement.ts'
+import { failsUnless, statement } from './statement.ts'
 
 /** A part of a target still to be resolved by the service. */
 export type UnresolvedTarget =
@@ -225,12 +225,16 @@ export interface JobRules {
   retries: number
   retriesDelayMs: number
   retryResults: readonly OperationResult[]
+  /** tells these rules from those that the job had before, or will have */
+  version: string
 }
+
+const rulesVersion = 'row(name, status, ack_timeout_ms, timeout_ms, retries, retries_delay_ms, retry_results)::text'
 
 const readRules = statement<JobRules, [bigint[]]>(
   'jobs_read_rules',
   `select job, organization, name, status, ack_timeout_ms::float8 as "ackTimeoutMs", timeout_ms::float8 as "timeoutMs",
-          retries, retries_delay_ms::float8 as "retriesDelayMs", retry_results as "retryResults"
+          retries, retries_delay_ms::float8 as "retriesDelayMs", retry_results as "retryResults", ${rulesVersion} as version
      from job where job = any($1::bigint[])`,
 )
 
@@ -238,6 +242,17 @@ const readRules = statement<JobRules, [bigint[]]>(
 export async function readJobRules(db: Queryable, jobs: readonly bigint[]): Promise<Map<bigint, JobRules>> {
   const rows = jobs.length === 0 ? [] : await db.run(readRules, [[...jobs]])
   return new Map(rows.map(row => [row.job, row]))
+}
+
+const rulesHold = statement<unknown, [bigint[], string[]]>(
+  'jobs_rules_hold',
+  `select ${failsUnless('count(*) = cardinality($1::bigint[])')} as hold
+     from unnest($1::bigint[], $2::text[]) as k(number, version) join job on job = k.number and ${rulesVersion} = k.version`,
+)
+
+/** Fails with `22012` unless all of these are still the rules of their jobs. */
+export async function assertRules(db: Queryable, rules: readonly JobRules[]): Promise<void> {
+  await db.run(rulesHold, [rules.map(({ job }) => job), rules.map(({ version }) => version)])
 }
 
 const exactCounters = statement<{ job: bigint; counters: Counters }, [bigint[]]>(

@@ -9,7 +9,7 @@ import type { Queryable } from './database.ts'
 import { type NewWords, newWords, type OperationWords, wordsSql } from './operation-words.ts'
 import { sameKey } from './same-key.ts'
 import { type Columns, type SharedColumns, sharedColumns } from './shared-columns.ts'
-import { statement } from './statement.ts'
+import { failsUnless, statement } from './statement.ts'
 
 /** An open operation as stored. */
 export interface OperationRow extends OperationKey, OperationWords {
@@ -131,6 +131,9 @@ interface Written {
 const writtenSql = (written: string) =>
   `select case when count(*) < cardinality($1::bigint[]) then coalesce(array_agg(place), '{}') end as places from ${written}`
 
+const allSql = (written: string) =>
+  `select ${failsUnless('count(*) = cardinality($1::bigint[])')} as whole from ${written}`
+
 function placesWritten([written]: readonly Written[], count: number): number[] {
   return written!.places ?? Array.from({ length: count }, (_, place) => place)
 }
@@ -172,9 +175,7 @@ const updated = sharedColumns<OperationChange>({
   sender: ['int', ({ after }) => after.sender],
 })
 
-const update = statement<Written, WriteParams>(
-  'operations_update',
-  `with moved as (
+const updateSql = `with moved as (
      update operation o
         set status = s.status, attempt = s.attempt, flow = s.flow, started_at = s.started_at, launched_at = s.launched_at,
             heard_at = s.heard_at, deadline_at = s.deadline_at, sender = s.sender, steps = coalesce(i.steps, o.steps),
@@ -183,9 +184,9 @@ const update = statement<Written, WriteParams>(
        from ${inputSql(updated)}
       where ${sameKey('o', 'i')} and ${asExpected}
      returning i.place::int - 1 as place
-   )
-   ${writtenSql('moved')}`,
-)
+   )`
+const update = statement<Written, WriteParams>('operations_update', `${updateSql} ${writtenSql('moved')}`)
+const updateAll = statement<unknown, WriteParams>('operations_update_all', `${updateSql} ${allSql('moved')}`)
 
 /**
  * Writes the rows whose status, attempt, last sign and sender are still as read; answers which of the changes were written, from 0. The
@@ -195,6 +196,11 @@ export async function updateOperations(db: Queryable, changes: readonly Operatio
   if (changes.length === 0) return []
   const rows = await db.run(update, writeParams(changes, updated))
   return placesWritten(rows, changes.length)
+}
+
+/** Like `updateOperations`, but fails with `22012` unless all of them are still as read. */
+export async function updateAllOperations(db: Queryable, changes: readonly OperationChange[]): Promise<void> {
+  if (changes.length > 0) await db.run(updateAll, writeParams(changes, updated))
 }
 
 /** How an operation ends. */
@@ -218,9 +224,7 @@ const ended = sharedColumns<OperationEnd>({
   detailed: ['boolean', ({ before }) => before.hasDetailRow],
 })
 
-const end = statement<Written, WriteParams>(
-  'operations_end',
-  `with gone as (
+const endSql = `with gone as (
      delete from operation o using ${inputSql(ended)}
       where ${sameKey('o', 'i')} and ${asExpected}
      returning i.place::int - 1 as place, i.job, i.partition, i.entity, s.organization, s.status, s.result, s.counter, s.attempt, s.flow,
@@ -240,9 +244,9 @@ const end = statement<Written, WriteParams>(
             g.ended_at, d.parameters, ${wordsSql('steps', 'g', 'd')}, ${wordsSql('attempts', 'g', 'd')},
             ${wordsSql('messages', 'g', 'd')}, ${wordsSql('description', 'g', 'd')}
        from gone g left join detail d on d.job = g.job and d.partition = g.partition and d.entity = g.entity
-   )
-   ${writtenSql('gone')}`,
-)
+   )`
+const end = statement<Written, WriteParams>('operations_end', `${endSql} ${writtenSql('gone')}`)
+const endAll = statement<unknown, WriteParams>('operations_end_all', `${endSql} ${allSql('gone')}`)
 
 /**
  * Ends the operations that are still as read, by what `updateOperations` goes by, and frees their live slots; answers which of the
@@ -252,4 +256,9 @@ export async function endOperations(db: Queryable, ends: readonly OperationEnd[]
   if (ends.length === 0) return []
   const rows = await db.run(end, writeParams(ends, ended))
   return placesWritten(rows, ends.length)
+}
+
+/** Like `endOperations`, but fails with `22012` unless all of them are still as read. */
+export async function endAllOperations(db: Queryable, ends: readonly OperationEnd[]): Promise<void> {
+  if (ends.length > 0) await db.run(endAll, writeParams(ends, ended))
 }

@@ -38,6 +38,11 @@ export function statement<Row, Params extends readonly unknown[] = readonly unkn
   return made
 }
 
+/** SQL that fails with `22012` unless the condition holds: a statement that finds things otherwise than expected undoes its transaction. */
+export function failsUnless(condition: string): string {
+  return `1 / (${condition})::int`
+}
+
 function elementTypesIn(text: string): (string | undefined)[] {
   const types: (string | undefined)[] = []
   for (const [, number, type] of text.matchAll(/\$(\d+)::(\w+)\[\]/g)) types[Number(number) - 1] = type

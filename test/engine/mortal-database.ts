@@ -2,7 +2,7 @@
  * A database as a process that may die at any moment sees it: the decorator counts what is under way, and can end the process at a
  * named point, before or after a commit, from which on nothing answers it any more. The database itself lives on.
  */
-import type { Database, Transaction } from '../../src/store/database.ts'
+import type { AtOnce, Database } from '../../src/store/database.ts'
 import { statements } from '../../src/store/statement.ts'
 
 /** Where a process dies: at the next commit of a transaction in which a statement ran, just before it or just after it. */
@@ -41,16 +41,16 @@ export function mortal(database: Database): MortalDatabase {
   }
 
   /** The same transaction; the names of its statements are noted. */
-  function noting(tx: Transaction, ran: Set<string>): Transaction {
+  function noting<Tx extends AtOnce>(tx: Tx, ran: Set<string>): Tx {
     return {
       ...tx,
-      run(statement, params) {
-        ran.add(statement.name)
-        return tx.run(statement, params)
+      run(...asked: Parameters<typeof tx.run>) {
+        ran.add(asked[0].name)
+        return tx.run(...asked)
       },
-      count(statement, params) {
-        ran.add(statement.name)
-        return tx.count(statement, params)
+      count(...asked: Parameters<typeof tx.count>) {
+        ran.add(asked[0].name)
+        return tx.count(...asked)
       },
     }
   }
@@ -101,6 +101,19 @@ export function mortal(database: Database): MortalDatabase {
             failIfAsked()
             return result
           }, options),
+        ran,
+      )
+    },
+    atOnce(work) {
+      const ran = new Set<string>()
+      return call(
+        beforeCommit =>
+          database.atOnce(tx => {
+            const result = work(noting(tx, ran))
+            beforeCommit()
+            failIfAsked()
+            return result
+          }),
         ran,
       )
     },

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
-import { deviceOf, MINUTE, operationOf, say, sentTo, silent, summaryOfJob } from './scenario.ts'
+import { deviceOf, ids, MINUTE, operationOf, say, sentTo, silent, summaryOfJob } from './scenario.ts'
 import { createWorkbench, jobRequest } from './workbench.ts'
 
 const { database } = await testDatabase()
@@ -83,6 +83,42 @@ test('each of a job that was never launched gets its own parameters, wherever it
   expect(new Map(bench.sent.map(({ device, parameters }) => [device.deviceId, parameters]))).toEqual(
     new Map(devices.map((id, i) => [id, i < 10 ? own(id) : { type: 'OF_THE_JOB' }])),
   )
+})
+
+test('what is in line is launched in one go with its live slots; where one is taken, all are launched carefully, and for a while', async () => {
+  const asked = new Set<string>()
+  const { transaction } = bench.database
+  bench.database.transaction = (work, options) =>
+    transaction(tx => {
+      const run: typeof tx.run = (statement, params) => {
+        asked.add(statement.name)
+        return tx.run(statement, params)
+      }
+      return work({ ...tx, run })
+    }, options)
+  const slotsTaken = () => {
+    const statements = [...asked].filter(name => name.startsWith('live_slots_take')).sort()
+    asked.clear()
+    return statements
+  }
+  const { devices } = await jobOnFive()
+  await bench.settle()
+  expect(slotsTaken()).toEqual(['live_slots_take_all'])
+  const others = ids('in-line-beside', 3)
+  await bench.provision(others)
+  bench.sent.length = 0
+  const second = await jobOn([...devices.slice(0, 1), ...others])
+  await bench.settle()
+  expect(slotsTaken()).toEqual(['live_slots_take', 'live_slots_take_all'])
+  expect(sentTo(bench).sort()).toEqual(others)
+  expect(await operationOf(bench, second, devices[0]!)).toMatchObject({
+    status: 'PENDING',
+    attempts: [{ result: 'ALREADY_IN_PROGRESS' }],
+  })
+  await jobOnFive()
+  await bench.settle()
+  expect(slotsTaken()).toEqual(['live_slots_take'])
+  bench.database.transaction = transaction
 })
 
 test('what is under way is not sent again', async () => {
