@@ -82,7 +82,10 @@ export function createOperationDispatch(
   async function inTransaction<C>(work: (tx: Transaction, parts: ClaimingParts) => Promise<C>): Promise<C> {
     const withTrust = (trusting: boolean) =>
       database.transaction(tx => work(tx, { ...parts, trusting }), { byKey: true })
-    if (!trust.holds()) return await withTrust(false)
+    if (!trust.holds()) {
+      trust.spend()
+      return await withTrust(false)
+    }
     try {
       return await withTrust(true)
     } catch (error) {

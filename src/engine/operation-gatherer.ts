@@ -9,6 +9,7 @@ import { DroverError, ERRORS } from '../domain/errors.ts'
 import { operationId } from '../domain/identity.ts'
 import { MissingLifecycleRow } from '../domain/operation.ts'
 import type { Database } from '../store/database.ts'
+import type { Line } from '../store/line.ts'
 import { isFaultOfContent, isFaultOfItem } from './batch-faults.ts'
 import type { Clock } from './clock.ts'
 import type { Applied } from './operation-batch.ts'
@@ -54,6 +55,16 @@ interface Submission {
   readonly reject: (error: unknown) => void
 }
 
+interface Lane {
+  readonly queue: Submission[]
+  timer: NodeJS.Timeout | null
+  /** batches that are being written: at most two, the second of which waits for nothing but its turn */
+  readonly underWay: Set<Promise<void>>
+  /** what the batches under way concern */
+  readonly entities: Set<bigint>
+  readonly line: Line
+}
+
 /** Starts gathering. Happenings of one entity keep their order: they share a lane, and a lane applies one batch at a time. */
 export function createOperationGatherer(options: GathererOptions): OperationGatherer {
   const {
@@ -68,51 +79,62 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
     batchMax = 500,
     waitingMax = 50_000,
   } = options
-  const queues: Submission[][] = Array.from({ length: lanes }, () => [])
-  const busy = new Map<number, Promise<void>>()
-  const timers: (NodeJS.Timeout | null)[] = new Array(lanes).fill(null)
+  const all = Array.from(
+    { length: lanes },
+    (): Lane => ({ queue: [], timer: null, underWay: new Set(), entities: new Set(), line: database.line() }),
+  )
+  const trust = createTrust()
   let waiting = 0
   let stopping = false
-  const trust = createTrust()
 
   function submit(happening: Happening): Promise<Answer> {
     if (stopping) return Promise.reject(new DroverError('stopping'))
     if (waiting >= waitingMax) return Promise.reject(new DroverError('tooMany'))
     // By a hash: entities that were provisioned one by one have numbers that all are even.
-    const lane = happening.key.partition % lanes
+    const lane = all[happening.key.partition % lanes]!
     return new Promise((resolve, reject) => {
       waiting += 1
-      queues[lane]!.push({ happening, resolve, reject })
-      if (queues[lane]!.length >= batchMax) flush(lane)
-      else timers[lane] ??= setTimeout(flush, gatherMs, lane)
+      lane.queue.push({ happening, resolve, reject })
+      if (lane.queue.length === batchMax) flush(lane)
+      else lane.timer ??= setTimeout(flush, gatherMs, lane)
     })
   }
 
-  function flush(lane: number): void {
-    if (busy.has(lane)) return
-    if (timers[lane]) clearTimeout(timers[lane])
-    timers[lane] = null
-    const batch = takeBatch(queues[lane]!, batchMax)
+  function flush(lane: Lane): void {
+    if (lane.timer) clearTimeout(lane.timer)
+    lane.timer = null
+    const batch = takeBatch(lane, leastOf(lane), batchMax)
     if (batch.length === 0) return
     waiting -= batch.length
-    const applied = applyBatch(batch).finally(() => {
-      busy.delete(lane)
+    for (const { happening } of batch) lane.entities.add(happening.key.entity)
+    const applied = applyBatch(lane, batch).finally(() => {
+      lane.underWay.delete(applied)
+      for (const { happening } of batch) lane.entities.delete(happening.key.entity)
       flush(lane)
     })
-    busy.set(lane, applied)
+    lane.underWay.add(applied)
   }
 
-  async function applyBatch(batch: readonly Submission[]): Promise<void> {
-    const unknown = await applyKnown(batch)
+  /** How many make a batch now. One more is sent behind the batch under way where it is worth its price, and nothing is to be read for it. */
+  function leastOf({ underWay }: Lane): number {
+    if (underWay.size === 0) return 1
+    return underWay.size === 1 && trust.holds() ? batchMax / 2 : Number.POSITIVE_INFINITY
+  }
+
+  async function applyBatch(lane: Lane, batch: readonly Submission[]): Promise<void> {
+    const unknown = await applyKnown(lane, batch)
     if (unknown.length > 0) await applyRead(unknown)
   }
 
   /** Applies what memory can tell of; answers the rest. */
-  async function applyKnown(batch: readonly Submission[]): Promise<readonly Submission[]> {
-    if (!trust.holds()) return batch
+  async function applyKnown(lane: Lane, batch: readonly Submission[]): Promise<readonly Submission[]> {
+    if (!trust.holds()) {
+      trust.spend()
+      return batch
+    }
     try {
       const happenings = batch.map(({ happening }) => happening)
-      const { applied, left, wasWrong } = await applyRemembered(database, happenings, clock.now(), memory)
+      const { applied, left, wasWrong } = await applyRemembered(lane.line, happenings, clock.now(), memory)
       if (wasWrong) trust.lose()
       if (applied) committed(batch, applied)
       return left.map(place => batch[place]!)
@@ -187,9 +209,9 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
     report,
     async stop() {
       stopping = true
-      while (waiting > 0 || busy.size > 0) {
-        for (let lane = 0; lane < lanes; lane += 1) flush(lane)
-        await Promise.all(busy.values())
+      while (waiting > 0 || all.some(({ underWay }) => underWay.size > 0)) {
+        for (const lane of all) flush(lane)
+        await Promise.all(all.flatMap(({ underWay }) => [...underWay]))
       }
     },
   }
@@ -199,19 +221,23 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
 const APART_FROM = 100
 
 /**
- * Takes the next batch from the head of a queue. Of many waiting it takes those that are about to end, or those that are not: what moves
- * and what ends are two statements, and rows of both have to be locked beforehand. What is told of one operation stays together.
+ * Takes the next batch of `least` to `most` from the head of the queue, without what concerns an entity of which something is under way. Of many waiting it takes
+ * those that are about to end, or those that are not: what moves and what ends are two statements, and rows of both have to be locked
+ * beforehand. What is told of one operation stays together.
  */
-function takeBatch(queue: Submission[], batchMax: number): Submission[] {
-  if (queue.length < APART_FROM) return queue.splice(0, batchMax)
-  const head = queue.splice(0, 2 * batchMax)
+function takeBatch({ queue, entities }: Lane, least: number, most: number): Submission[] {
+  if (queue.length < least) return []
+  const head = queue.slice(0, 2 * most)
+  const free = entities.size === 0 ? head : head.filter(({ happening }) => !entities.has(happening.key.entity))
   const ending = new Set<bigint>()
-  for (const { happening } of head) if (happening.word?.resultCode !== undefined) ending.add(happening.key.entity)
+  for (const { happening } of free) if (happening.word?.resultCode !== undefined) ending.add(happening.key.entity)
   const isEnding = ({ happening }: Submission) => ending.has(happening.key.entity)
-  const alike = head.filter(each => isEnding(each) === isEnding(head[0]!)).slice(0, batchMax)
-  const taken = new Set(alike)
-  queue.unshift(...head.filter(each => !taken.has(each)))
-  return alike
+  const isApart = head.length >= APART_FROM
+  const batch = free.filter(each => !isApart || isEnding(each) === isEnding(free[0]!)).slice(0, most)
+  if (batch.length < least) return []
+  const taken = new Set(batch)
+  queue.splice(0, head.length, ...head.filter(each => !taken.has(each)))
+  return batch
 }
 
 const UNSTORABLE = 'What was said of it cannot be stored.'

@@ -2,8 +2,9 @@
  * Applies what happened to operations that this node remembers, in one exchange with the database: nothing is read, everything is decided by
  * memory, and the write undoes itself where anything is not as remembered. Refuses to read.
  */
-import { type AtOnce, type Database, isRepeatable } from '../store/database.ts'
+import { type AtOnce, isRepeatable, sqlState } from '../store/database.ts'
 import { assertRules } from '../store/jobs.ts'
+import type { Line } from '../store/line.ts'
 import { endAllOperations, lockOperations, updateAllOperations } from '../store/operations.ts'
 import { isFaultOfContent } from './batch-faults.ts'
 import {
@@ -42,7 +43,7 @@ const LEAST_PART = 0.5
  * what was asked; else nothing was written, and everything is left.
  */
 export async function applyRemembered(
-  database: Pick<Database, 'atOnce'>,
+  line: Line,
   happenings: readonly Happening[],
   now: Date,
   memory: Pick<OperationMemory, 'recall' | 'recallRules'>,
@@ -67,16 +68,20 @@ export async function applyRemembered(
 
   const rules = [...new Set(sure.map(({ key }) => jobs.get(key.job)!.rules))]
   try {
-    const written = await database.atOnce(tx => {
+    const written = await line.atOnce(tx => {
       tx.behind(assertRules(tx, rules))
       return writeAll(tx, sure, jobs, now)
     })
     return { applied: { answers, rules, ...written }, left, wasWrong: false }
   } catch (error) {
-    // Reading finds out which item it is, or gets by.
-    if (!isFaultOfContent(error) && !isRepeatable(error)) throw error
+    if (!isUndone(error)) throw error
     return { ...untouched, wasWrong: true }
   }
+}
+
+/** Whether reading finds out which item it is, or gets by: something was otherwise, or a transaction was in the way or in front of this one. */
+function isUndone(error: unknown): boolean {
+  return isFaultOfContent(error) || isRepeatable(error) || sqlState(error) === '25P02'
 }
 
 /** Writes what was decided, and leaves to the commit whether everything was still as it was taken for: else the transaction is undone. */

@@ -7,9 +7,10 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { pauseAfter } from '../domain/growing-pauses.ts'
 import { asked, isUnanswered, onClient, sqlState, transact } from './asking.ts'
-import { askAtOnce, gathered, named } from './asking-at-once.ts'
 import { beginInterrupting, serverProcessOf, whenAborted } from './interrupting.ts'
+import { createLine, type Line } from './line.ts'
 import { createListener, type NotificationHandler } from './listener.ts'
+import { BY_KEY, planByKey } from './plan-by-key.ts'
 import type { SqlFragment, Statement } from './statement.ts'
 import { bounded, createStreaming, type StreamOptions } from './streaming.ts'
 import { valueTypes } from './values.ts'
@@ -73,8 +74,8 @@ export interface TransactionOptions {
   /** How long each statement may run, where that grows with what is stored; the database's own time-out unless told. */
   statementTimeoutMs?: number
   /**
-   * Every statement finds its rows by key, one after the other, by a plan made once. The tables of what is under way are empty one
-   * minute and full the next: what the planner believes of them must not decide that a batch of 500 reads a million.
+   * Every statement finds its rows by key, one after the other, by a plan made once, whatever the planner believes of the tables of what is
+   * under way.
    */
   byKey?: boolean
 }
@@ -91,11 +92,8 @@ export interface Database extends Queryable {
    * on the transaction.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
-  /**
-   * Asks all that `work` asks as one exchange, planned `byKey`, in a transaction of its own: all of it takes effect, or, where one statement fails,
-   * nothing, and it fails with that. Nothing is tried again. `work` leaves every answer behind, and answers what it likes itself.
-   */
-  atOnce<T>(work: (tx: AtOnce) => T): Promise<T>
+  /** A line of transactions that follow each other without a wait in between, on one connection of the pool while there are any. */
+  line(): Line
   /**
    * Calls the handler for every notification on the channel, and once with null after every reconnect. Resolves when the server
    * listens, with a function that ends it.
@@ -111,18 +109,6 @@ export interface Database extends Queryable {
   close(): Promise<void>
 }
 
-const PLANNED_BY_KEY = {
-  plan_cache_mode: 'force_generic_plan',
-  enable_seqscan: 'off',
-  enable_indexonlyscan: 'off',
-  enable_hashjoin: 'off',
-  enable_mergejoin: 'off',
-}
-/** Has the server plan the rest of a transaction as `byKey` does from its beginning. */
-export const planByKey = `select ${Object.entries(PLANNED_BY_KEY)
-  .map(([setting, value]) => `set_config('${setting}', '${value}', true)`)
-  .join(', ')}`
-const BY_KEY = 'by_key_'
 const tries = 10
 const PAUSES = { firstPauseMs: 10, longestPauseMs: 500 }
 
@@ -204,10 +190,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  /** Has a client for a transaction, which is at its end once `onEnd` is called. */
-  async function withTransaction<T>(
-    work: (client: pg.PoolClient, onEnd: () => void) => Promise<T>,
-    signal?: AbortSignal,
+  async function once<T>(
+    work: (tx: Transaction) => Promise<T>,
+    begin: string,
+    { statementTimeoutMs: timeoutMs, byKey = false, signal }: TransactionOptions,
   ): Promise<T> {
     const client = await asked(pool.connect())
     const interruption = whenAborted(signal, () =>
@@ -220,8 +206,17 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
     client.on('error', noteFarewell)
     try {
-      return await work(client, () => {
-        broken = false
+      const settings = [
+        begin,
+        ...(timeoutMs === undefined ? [] : [`set local statement_timeout = ${Math.trunc(timeoutMs)}`]),
+        ...(byKey ? [planByKey] : []),
+      ]
+      return await transact(client, settings.join('; '), work, {
+        waitMs: timeoutMs === undefined ? undefined : timeoutMs + 5_000,
+        prefix: byKey ? BY_KEY : '',
+        onEnd() {
+          broken = false
+        },
       })
     } catch (error) {
       await interruption.over()
@@ -238,33 +233,6 @@ export function openDatabase(options: DatabaseOptions): Database {
       client.off('error', noteFarewell)
       client.release(broken)
     }
-  }
-
-  function once<T>(
-    work: (tx: Transaction) => Promise<T>,
-    begin: string,
-    { statementTimeoutMs: timeoutMs, byKey = false, signal }: TransactionOptions,
-  ): Promise<T> {
-    const settings = [
-      begin,
-      ...(timeoutMs === undefined ? [] : [`set local statement_timeout = ${Math.trunc(timeoutMs)}`]),
-      ...(byKey ? [planByKey] : []),
-    ]
-    const waitMs = timeoutMs === undefined ? undefined : timeoutMs + 5_000
-    return withTransaction(
-      (client, onEnd) => transact(client, settings.join('; '), work, { waitMs, prefix: byKey ? BY_KEY : '', onEnd }),
-      signal,
-    )
-  }
-
-  function atOnce<T>(work: (tx: AtOnce) => T): Promise<T> {
-    return withTransaction(async (client, onEnd) => {
-      const [statements, result] = await gathered(work, BY_KEY)
-      const planning = { name: 'plan_by_key', text: planByKey }
-      await askAtOnce(client, [named('begin'), planning, ...statements, named('commit')])
-      onEnd()
-      return result
-    })
   }
 
   async function transaction<T>(work: (tx: Transaction) => Promise<T>, told: TransactionOptions = {}): Promise<T> {
@@ -307,7 +275,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         error => values === undefined || breaksConnection(error),
       ),
     transaction,
-    atOnce,
+    line: () => createLine(() => asked(pool.connect())),
     listen: listener.listen,
     stream: createStreaming(pool, {
       atOnceMax: Math.max(1, Math.floor(max / 4)),

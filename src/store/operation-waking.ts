@@ -3,8 +3,9 @@
  * statement. Refuses to know why they were not sent before.
  */
 import type { OperationStatus } from '../domain/operation.ts'
-import { planByKey, type Queryable, type Transaction } from './database.ts'
+import type { Queryable, Transaction } from './database.ts'
 import type { DeviceNumbers } from './operation-devices.ts'
+import { planByKey } from './plan-by-key.ts'
 import { ENTITY_KEY, sameKey } from './same-key.ts'
 import { statement } from './statement.ts'
 

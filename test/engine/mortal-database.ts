@@ -104,18 +104,23 @@ export function mortal(database: Database): MortalDatabase {
         ran,
       )
     },
-    atOnce(work) {
-      const ran = new Set<string>()
-      return call(
-        beforeCommit =>
-          database.atOnce(tx => {
-            const result = work(noting(tx, ran))
-            beforeCommit()
-            failIfAsked()
-            return result
-          }),
-        ran,
-      )
+    line() {
+      const line = database.line()
+      return {
+        atOnce(work) {
+          const ran = new Set<string>()
+          return call(
+            beforeCommit =>
+              line.atOnce(tx => {
+                const result = work(noting(tx, ran))
+                beforeCommit()
+                failIfAsked()
+                return result
+              }),
+            ran,
+          )
+        },
+      }
     },
     underWay: () => under,
     dieAt(next) {

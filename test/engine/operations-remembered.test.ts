@@ -6,8 +6,8 @@ import type { Happening } from '../../src/engine/operation-draft.ts'
 import { createOperationGatherer } from '../../src/engine/operation-gatherer.ts'
 import { createOperationMemory } from '../../src/engine/operation-memory.ts'
 import { applyRemembered } from '../../src/engine/operations-remembered.ts'
-import type { Database } from '../../src/store/database.ts'
 import { readJobRules } from '../../src/store/jobs.ts'
+import type { Line } from '../../src/store/line.ts'
 import { keyText, readOpenOperations } from '../../src/store/operations.ts'
 import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
@@ -15,6 +15,7 @@ import { deviceOf, MINUTE, operationOf, say, silent, summaryOfJob } from './scen
 import { createWorkbench, jobRequest } from './workbench.ts'
 
 const { database } = await testDatabase()
+const line = database.line()
 const bench = await createWorkbench(database)
 bench.device = silent
 let made = 0
@@ -53,7 +54,7 @@ async function learn(memory: ReturnType<typeof createOperationMemory>, keys: rea
 const acknowledged = (key: OperationKey): Happening => ({ key, word: { steps: [] } })
 const ended = (key: OperationKey, resultCode = 'SUCCESSFUL'): Happening => ({ key, word: { steps: [], resultCode } })
 const apply = (happenings: readonly Happening[], memory: ReturnType<typeof createOperationMemory>) =>
-  applyRemembered(database, happenings, bench.clock.now(), memory)
+  applyRemembered(line, happenings, bench.clock.now(), memory)
 
 /** A gatherer over the same database, and the transactions in which it read. */
 function gathererWith(memory: ReturnType<typeof createOperationMemory>) {
@@ -79,9 +80,9 @@ function gathererWith(memory: ReturnType<typeof createOperationMemory>) {
 test('what goes on and what ends is written in one exchange, in which nothing is read', async () => {
   const { job, keys, devices, memory } = await launched(6)
   const asked: string[] = []
-  const noting: Pick<Database, 'atOnce'> = {
+  const noting: Line = {
     atOnce: work =>
-      database.atOnce(tx => {
+      line.atOnce(tx => {
         const run: typeof tx.run = (statement, params) => {
           asked.push(statement.name)
           return tx.run(statement, params)

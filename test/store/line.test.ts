@@ -1,13 +1,14 @@
-/** A transaction that is one exchange: all of it or nothing, whatever fails, and the connection is as before. */
+/** Transactions that are one exchange each: all of it or nothing, whatever fails, and the connection is as before. */
 import { beforeEach, expect, test } from 'vitest'
 import { isUnavailable, sqlState } from '../../src/store/database.ts'
 import { failsUnless, sql, statement } from '../../src/store/statement.ts'
-import { testDatabase } from '../database.ts'
+import { createTestDatabase, testDatabase } from '../database.ts'
 
 const { database } = await testDatabase({ migrated: false, max: 1 })
 await database.query(
   sql`create table kept (word text not null, planned text not null default current_setting('enable_seqscan'))`,
 )
+const line = database.line()
 beforeEach(async () => {
   await database.query(sql`delete from kept`)
 })
@@ -18,13 +19,14 @@ const demand = statement<unknown, [number]>(
   'test_at_once_demand',
   `select ${failsUnless('count(*) = $1::int')} as demanded from kept`,
 )
+const hold = statement<unknown, []>('test_at_once_hold', 'select pg_sleep(0.1)')
 const die = statement<unknown, []>('test_at_once_die', 'select pg_terminate_backend(pg_backend_pid())')
 
 const kept = async () =>
   (await database.query<{ word: string }>(sql`select word from kept order by word`)).map(({ word }) => word)
 
 test('everything that was asked takes effect, in its order, and the work’s own answer comes after the commit', async () => {
-  const answer = await database.atOnce(tx => {
+  const answer = await line.atOnce(tx => {
     tx.behind(tx.run(keep, ['a']))
     tx.behind(tx.run(demand, [1]))
     tx.behind(tx.run(keep, ['b']))
@@ -35,7 +37,7 @@ test('everything that was asked takes effect, in its order, and the work’s own
 })
 
 test('where one fails, nothing of what stands before or behind it is kept', async () => {
-  const failing = database.atOnce(tx => {
+  const failing = line.atOnce(tx => {
     tx.behind(tx.run(keep, ['before']))
     tx.behind(tx.run(demand, [7]))
     tx.behind(tx.run(keepLater, ['behind']))
@@ -49,42 +51,42 @@ test('a statement that was never come to, since one before it failed, is prepare
     'test_at_once_never_before',
     'insert into kept (word) values ($1)',
   )
-  const failing = database.atOnce(tx => {
+  const failing = line.atOnce(tx => {
     tx.behind(tx.run(demand, [7]))
     tx.behind(tx.run(neverBefore, ['in vain']))
   })
   await expect(failing).rejects.toThrow()
-  await database.atOnce(tx => tx.behind(tx.run(neverBefore, ['again'])))
+  await line.atOnce(tx => tx.behind(tx.run(neverBefore, ['again'])))
   expect(await kept()).toEqual(['again'])
 })
 
 test('what cannot be bound keeps all of it from being done', async () => {
   const circular: Record<string, unknown> = {}
   circular.self = circular
-  const withDeclared = database.atOnce(tx => {
+  const withDeclared = line.atOnce(tx => {
     tx.behind(tx.run(keep, ['before']))
     tx.behind(tx.run(keep, [circular as unknown as string]))
     tx.behind(tx.run(keepLater, ['behind']))
   })
   await expect(withDeclared).rejects.toThrow('circular')
-  const withComposed = database.atOnce(tx => {
+  const withComposed = line.atOnce(tx => {
     tx.behind(tx.run(keep, ['before']))
     tx.behind(tx.query(sql`select ${circular}::jsonb`))
     tx.behind(tx.run(keepLater, ['behind']))
   })
   await expect(withComposed).rejects.toThrow('circular')
   expect(await kept()).toEqual([])
-  await database.atOnce(tx => tx.behind(tx.run(keep, ['next'])))
+  await line.atOnce(tx => tx.behind(tx.run(keep, ['next'])))
   expect(await kept()).toEqual(['next'])
 })
 
 test('what fails before it could be asked sends nothing', async () => {
-  const failing = database.atOnce(tx => {
+  const failing = line.atOnce(tx => {
     tx.behind(tx.run(keep, ['asked']))
     tx.behind(Promise.reject(new Error('not even asked')))
   })
   await expect(failing).rejects.toThrow('not even asked')
-  const thrown = database.atOnce(tx => {
+  const thrown = line.atOnce(tx => {
     tx.behind(tx.run(keep, ['asked']))
     throw new Error('thrown by the work')
   })
@@ -93,7 +95,7 @@ test('what fails before it could be asked sends nothing', async () => {
 })
 
 test('it is planned by key, and what comes after it is not', async () => {
-  await database.atOnce(tx => tx.behind(tx.run(keep, ['by key'])))
+  await line.atOnce(tx => tx.behind(tx.run(keep, ['by key'])))
   await database.run(keep, ['otherwise'])
   expect(await database.query(sql`select word, planned from kept order by word`)).toEqual([
     { word: 'by key', planned: 'off' },
@@ -102,11 +104,56 @@ test('it is planned by key, and what comes after it is not', async () => {
 })
 
 test('a connection that is lost in the middle of it is told as such, and nothing of it is kept', async () => {
-  const failing = database.atOnce(tx => {
+  const failing = line.atOnce(tx => {
     tx.behind(tx.run(keep, ['before']))
     tx.behind(tx.run(die, []))
     tx.behind(tx.run(keepLater, ['behind']))
   })
   await expect(failing).rejects.toSatisfy(isUnavailable)
   expect(await kept()).toEqual([])
+})
+
+test('what is sent behind one that fails fails too, without effect, and the next one works', async () => {
+  const answers = await Promise.allSettled([
+    line.atOnce(tx => tx.behind(tx.run(keep, ['first']))),
+    line.atOnce(tx => tx.behind(tx.run(demand, [7]))),
+    line.atOnce(tx => tx.behind(tx.run(keepLater, ['behind']))),
+  ])
+  const states = answers.map(answer => (answer.status === 'rejected' ? sqlState(answer.reason) : 'done'))
+  expect([states, await kept()]).toEqual([['done', '22012', '25P02'], ['first']])
+  await line.atOnce(tx => tx.behind(tx.run(keep, ['next'])))
+  expect(await kept()).toEqual(['first', 'next'])
+})
+
+test('what is asked while one before it fails goes by another connection, and is done', async () => {
+  const two = await createTestDatabase({ migrated: false, max: 2 })
+  await two.database.query(sql`create table kept (word text not null)`)
+  const other = two.database.line()
+  const failed = Promise.withResolvers<void>()
+  const failing = other.atOnce(tx => tx.behind(tx.run(demand, [7]))).catch(() => failed.resolve())
+  const behind = other.atOnce(tx => tx.behind(tx.run(hold, []))).catch(() => {})
+  await failed.promise
+  await other.atOnce(tx => tx.behind(tx.run(keep, ['meanwhile'])))
+  await Promise.all([failing, behind])
+  expect(await two.database.query(sql`select word from kept`)).toEqual([{ word: 'meanwhile' }])
+  await two.close()
+})
+
+test('a line without anything under way holds no connection, and takes one again', async () => {
+  await line.atOnce(tx => tx.behind(tx.run(keep, ['a'])))
+  await database.transaction(tx => tx.run(keep, ['b']))
+  await line.atOnce(tx => tx.behind(tx.run(keep, ['c'])))
+  expect(await kept()).toEqual(['a', 'b', 'c'])
+})
+
+test('many that follow each other take effect in their order', async () => {
+  await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      line.atOnce(tx => {
+        tx.behind(tx.run(demand, [i]))
+        tx.behind(tx.run(keep, [`word ${i}`]))
+      }),
+    ),
+  )
+  expect(await kept()).toHaveLength(20)
 })
