@@ -55,6 +55,31 @@ describe('bulk provisioning in JSON', () => {
     expect((await ask('GET', `${location}/j2`)).statusCode).toBe(200)
   })
 
+  it('refuses a row with a number beyond the range of numbers, which would be kept as null, and names the field', async () => {
+    const rows = [
+      '"own": 1e400',
+      '"own": { "a": [-1e400] }',
+      '"provision.device.location": { "x": 1e999 }',
+      '"own": 1e300',
+    ]
+    const entities = rows.map((row, at) => `{ "provision.device.identifier": "vast-${at}", ${row} }`)
+    const answer = await bulk('CREATE', `{ "entities": [${entities}] }`)
+    const refused = (name: string) => ({
+      statusCode: 400,
+      errors: [expect.objectContaining({ context: [{ name, value: 'is a number too large to keep' }] })],
+    })
+    expect(answer.json().entities).toEqual([
+      refused('own'),
+      refused('own.a'),
+      refused('provision.device.location'),
+      expect.objectContaining({ identifier: 'vast-3', statusCode: 201 }),
+    ])
+    const csv = 'provision.device.identifier;provision.device.location\nvast-4;"{""x"":1e400}"'
+    expect((await bulk('CREATE', csv, { 'content-type': 'text/csv' })).json().entities).toEqual([
+      refused('provision.device.location'),
+    ])
+  })
+
   it('takes both forms, and does the other actions as well', async () => {
     await bulk('CREATE', list({ provision: { device: { identifier: 'f1', name: 'one' } } }, device('f2')))
     const patched = await bulk('PATCH', list(device('f1', { 'provision.device.description': 'd' }), device('f9')))
