@@ -9,13 +9,15 @@ import type { EntityKey } from '../store/entities.ts'
 import { lockJobs } from '../store/jobs.ts'
 import { holdLaunchGate } from '../store/launch-gate.ts'
 import { holdTypeNames } from '../store/operation-types.ts'
-import { lockTasks, tasksOfType } from '../store/tasks.ts'
+import { lockTasks, openJobsOf, tasksOfType } from '../store/tasks.ts'
+import { oneByOne } from './one-by-one.ts'
 import { cancelChunk, closeOperationsOfEntities } from './operation-canceller.ts'
 import { type ClosedByType, LISTED_MAX } from './operation-types.ts'
 import { cancelTask } from './tasks.ts'
 
 const CHUNK = 5_000
 const JOBS_PER_CHUNK = 100
+const NEVER = new AbortController().signal
 
 /** So many operations end with their entities in one transaction; more are drained before. */
 const AT_ONCE_MAX = 500
@@ -50,10 +52,29 @@ export async function closeEntities(tx: Transaction, entities: readonly EntityKe
 }
 
 /**
- * Ends the open operations of a type a chunk at a time, each in a transaction of its own: nothing is launched anywhere meanwhile, so
- * that a million of them must not be one. Answers the first of them by their public ids. What comes after it is left to `closeType`.
+ * Ends the open operations of a type a chunk at a time, then cancels its tasks one at a time, each in a transaction of its own: nothing is
+ * launched anywhere meanwhile, so that a million of them must not be one, and a task that another holds must not be waited for by those
+ * before it. Answers the first operations and the tasks by their public ids. What comes after it is left to `closeType`; where something
+ * could not be had, all the rest was done before it throws, and a second call goes on from there.
  */
-export async function drainType(database: Database, organization: number, name: string, now: Date): Promise<string[]> {
+export async function drainType(
+  database: Database,
+  organization: number,
+  name: string,
+  now: Date,
+): Promise<ClosedByType> {
+  const operations = await drainJobs(database, organization, name, now)
+  const tasks: string[] = []
+  await oneByOne(await tasksOfType(database, organization, name), NEVER, async task => {
+    const room = LISTED_MAX - operations.length
+    const closed = await database.transaction(tx => closeTask(tx, task, name, room, now), { byKey: true })
+    operations.push(...closed.operations)
+    tasks.push(...closed.tasks)
+  })
+  return { operations, tasks }
+}
+
+async function drainJobs(database: Database, organization: number, name: string, now: Date): Promise<string[]> {
   const jobs = await database.transaction(tx => lockOpenJobs(tx, organization, name))
   const listed: string[] = []
   for (let from = 0; from < jobs.length; ) {
@@ -83,21 +104,51 @@ async function drainChunk(tx: Transaction, jobs: readonly bigint[], listedMax: n
   return { operations, emptied: jobs.length }
 }
 
-async function lockWork(tx: Transaction, organization: number, name: string) {
-  const tasks = await lockTasks(tx, await tasksOfType(tx, organization, name))
-  return { tasks, jobs: await lockOpenJobs(tx, organization, name) }
+/** Cancels one task, unless it has ended or runs another type by now, and ends what its jobs of the type have launched since the draining. */
+async function closeTask(
+  tx: Transaction,
+  number: bigint,
+  name: string,
+  listedMax: number,
+  now: Date,
+): Promise<ClosedByType> {
+  const [task] = await lockTasks(tx, [number])
+  if (task?.request.name !== name || (task.state !== 'ACTIVE' && task.state !== 'INACTIVE')) return NOTHING
+  const open = await lockJobs(tx, await openJobsOf(tx, [number]))
+  await cancelTask(tx, task)
+  // In the same transaction: whoever cancels what users have cancelled would end them as cancelled by a user.
+  const jobs = open.filter(job => job.name === name).map(({ job }) => job)
+  const operations = await endJobs(tx, jobs, listedMax, now)
+  return { operations, tasks: [task.id] }
 }
 
-/** Ends what operations of a type are open and cancels its tasks; answers both by their public ids. */
+const NOTHING: ClosedByType = { operations: [], tasks: [] }
+
+async function lockWork(tx: Transaction, organization: number, name: string) {
+  const tasks = await lockTasks(tx, await tasksOfType(tx, organization, name))
+  const jobs = await lockOpenJobs(tx, organization, name)
+  // A task that ran another type has jobs of that, too: they are not waited for in the launch gate.
+  const ofTasks = tasks.map(({ task }) => task)
+  await lockJobs(tx, await openJobsOf(tx, ofTasks))
+  return { tasks, jobs }
+}
+
+/** Ends what operations of a type are left and cancels the tasks made since the draining; answers both by their public ids. */
 export async function closeType(tx: Transaction, organization: number, name: string, now: Date): Promise<ClosedByType> {
   await lockWork(tx, organization, name)
   await holdTypeNames(tx, organization)
   const { tasks, jobs } = await lockWork(tx, organization, name)
   for (const task of tasks) await cancelTask(tx, task)
-  const operations = await firstOpenOperations(tx, jobs, LISTED_MAX)
-  await holdLaunchGate(tx)
+  const operations = await endJobs(tx, jobs, LISTED_MAX, now)
+  return { operations, tasks: tasks.map(task => task.id) }
+}
+
+/** Ends all operations of locked jobs; answers the first of them by their public ids. */
+async function endJobs(tx: Transaction, jobs: readonly bigint[], listedMax: number, now: Date): Promise<string[]> {
+  const operations = listedMax > 0 ? await firstOpenOperations(tx, jobs, listedMax) : []
+  if (jobs.length > 0) await holdLaunchGate(tx)
   for (const job of jobs) await endAll(tx, job, now)
-  return { operations: operations.map(operationId), tasks: tasks.map(task => task.id) }
+  return operations.map(operationId)
 }
 
 async function endAll(tx: Transaction, job: bigint, now: Date): Promise<void> {

@@ -26,7 +26,7 @@ import { judgeSchema } from './parameter-judge.ts'
 /** Most operations that the answer to a deletion lists. */
 export const LISTED_MAX = 1_000
 
-/** What went with a type: public ids of operations that were ended and tasks that were cancelled. */
+/** What went with a type: public ids of the first operations that were ended and of tasks that were cancelled. */
 export interface ClosedByType {
   readonly operations: readonly string[]
   readonly tasks: readonly string[]
@@ -35,9 +35,9 @@ export interface ClosedByType {
 export interface OperationTypesParts {
   readonly database: Database
   readonly now: () => Date
-  /** ends the open operations of a type, before it is removed; answers the first of them by their public ids */
-  readonly drainType: (database: Database, organization: number, name: string, now: Date) => Promise<string[]>
-  /** ends what operations of a type are left and cancels its tasks, in the transaction that removes it */
+  /** ends the open operations of a type and cancels its tasks, before it is removed */
+  readonly drainType: (database: Database, organization: number, name: string, now: Date) => Promise<ClosedByType>
+  /** does the same with what came since, in the transaction that removes it */
   readonly closeType: (tx: Transaction, organization: number, name: string, now: Date) => Promise<ClosedByType>
   readonly onCommit: () => void
 }
@@ -219,7 +219,10 @@ export function createOperationTypes({
       }
       const closed = await database.transaction(work, { byKey: true })
       onCommit()
-      return { ...closed, operations: [...drained, ...closed.operations].slice(0, LISTED_MAX) }
+      return {
+        operations: [...drained.operations, ...closed.operations].slice(0, LISTED_MAX),
+        tasks: [...drained.tasks, ...closed.tasks],
+      }
     },
   }
 }

@@ -46,7 +46,7 @@ export function createTaskKeeping({
     const [task] = await lockTasks(tx, [number])
     if (!task) return false
     if (task.state === 'CANCELLING') {
-      if ((await openJobsOf(tx, task.task)).length > 0) return false
+      if ((await openJobsOf(tx, [task.task])).length > 0) return false
       task.state = decideTaskOrRefuse(task.state, 'runningEnded')
       await updateTask(tx, task)
       return true
@@ -57,7 +57,7 @@ export function createTaskKeeping({
       task.waitingJob === null &&
       task.stopAt !== null &&
       task.stopAt <= now &&
-      (await openJobsOf(tx, task.task)).length === 0
+      (await openJobsOf(tx, [task.task])).length === 0
     if (isOver) task.state = decideTaskOrRefuse(task.state, 'exhausted')
     if (followed || isOver) await updateTask(tx, task)
     return followed || isOver

@@ -178,7 +178,7 @@ export async function cancelTask(tx: Transaction, task: TaskRow): Promise<void> 
   if (waiting) await removeWaitingJob(tx, waiting.job)
   task.waitingJob = null
   task.waitingAt = null
-  const running = await lockJobs(tx, await openJobsOf(tx, task.task))
+  const running = await lockJobs(tx, await openJobsOf(tx, [task.task]))
   for (const job of running) await beginCancel(tx, job, 'userCancel')
   task.state = decideTaskOrRefuse(task.state, running.length > 0 ? 'cancelRunning' : 'cancel')
   await updateTask(tx, task)

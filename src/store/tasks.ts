@@ -157,16 +157,16 @@ export async function readTaskOfJob(db: Queryable, job: bigint): Promise<TaskRow
   return (await db.run(taskOfJob, [job]))[0]
 }
 
-const openJobs = statement<{ job: bigint }, [bigint]>(
+const openJobs = statement<{ job: bigint }, [bigint[]]>(
   'tasks_open_jobs',
   `select job from job
-    where task = $1 and status in ('IDLE', 'SCHEDULED', 'IN_PROGRESS', 'PAUSED', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE')
+    where task = any($1::bigint[]) and status in ('IDLE', 'SCHEDULED', 'IN_PROGRESS', 'PAUSED', 'CANCELLING_BY_USER', 'CANCELLING_BY_ENGINE')
     order by job`,
 )
 
-/** The jobs of a task that have not ended. */
-export async function openJobsOf(db: Queryable, task: bigint): Promise<bigint[]> {
-  return (await db.run(openJobs, [task])).map(row => row.job)
+/** The jobs of tasks that have not ended. */
+export async function openJobsOf(db: Queryable, tasks: readonly bigint[]): Promise<bigint[]> {
+  return tasks.length === 0 ? [] : (await db.run(openJobs, [[...tasks]])).map(row => row.job)
 }
 
 const removeDeltas = statement<unknown, [bigint]>('tasks_remove_deltas', 'delete from job_counter_delta where job = $1')

@@ -177,7 +177,7 @@ export function createModelTasks(parts: ModelTasksParts) {
       const id = idAt(index)
       if (id === undefined) return
       const before = (await read(id))!
-      const running = (await openJobsOf(database, before.task)).filter(job => job !== before.waitingJob)
+      const running = (await openJobsOf(database, [before.task])).filter(job => job !== before.waitingJob)
       const outcome = await command(bench => tasksOf(bench).cancel(bench.caller, id))
       holdTo(FINAL.includes(before.state) ? 'taskTransition' : null, `DELETE of ${id} in ${before.state}`, outcome)
       const { state: after } = (await read(id))!

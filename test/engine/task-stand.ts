@@ -4,7 +4,7 @@ import { judgeParameters } from '../../src/engine/parameter-judge.ts'
 import { createTasks } from '../../src/engine/tasks.ts'
 import { compileEntityFilter } from '../../src/store/entity-filter.ts'
 import { readJobsOfTask, readTask } from '../../src/store/tasks.ts'
-import { createTestDatabase } from '../database.ts'
+import { createTestDatabase, type TestDatabaseOptions } from '../database.ts'
 import { createWorkbench, EPOCH, jobRequest, type Workbench } from './workbench.ts'
 
 export const at = (offsetMs: number) => new Date(EPOCH.getTime() + offsetMs).toISOString()
@@ -13,8 +13,8 @@ export const MINUTE = 60_000
 const parameters = { type: 'object', properties: { type: { enum: ['HARDWARE', 'SOFTWARE'] } } }
 
 /** A workbench on a database of its own with two devices, and a task `t1` that reboots them, to be made by its schedule. */
-export async function stand() {
-  const { database, close } = await createTestDatabase()
+export async function stand(options: TestDatabaseOptions = {}) {
+  const { database, close } = await createTestDatabase(options)
   const bench = await createWorkbench(database)
   await bench.provision(['d1', 'd2'], { tags: ['all'] })
   bench.device = (request, report) => {
@@ -42,14 +42,17 @@ export async function stand() {
     if (!read.ok) throw new Error(JSON.stringify(read.problems))
     return read.value.source
   }
-  const create = (json: object, more: { active?: boolean; jobsActive?: boolean; stopMs?: number } = {}) =>
+  const create = (
+    json: object,
+    more: { id?: string; entities?: string[]; active?: boolean; jobsActive?: boolean; stopMs?: number } = {},
+  ) =>
     tasks.create(bench.caller, {
-      id: 't1',
+      id: more.id ?? 't1',
       active: more.active ?? true,
       schedule: schedule(json),
       request: jobRequest({
         active: more.jobsActive ?? true,
-        target: { append: { entities: ['d1', 'd2'] } },
+        target: { append: { entities: more.entities ?? ['d1', 'd2'] } },
         schedule: more.stopMs ? { stop: { delayed: more.stopMs } } : {},
       }),
     })

@@ -14,7 +14,7 @@ const door = await openDoor({
     const operationTypes = createOperationTypes({
       database: parts.database,
       now: () => new Date(parts.clock.nowMs),
-      drainType: async () => ['operation-0'],
+      drainType: async () => ({ operations: ['operation-0'], tasks: ['task-0'] }),
       closeType: async (_tx, _organization, name) => {
         closing.push({ name })
         return { operations: ['operation-1'], tasks: ['task-1'] }
@@ -209,7 +209,7 @@ describe('removing a type', () => {
     const before = committed
     const answer = await call(root.key, 'DELETE', `${path}/${body.name}`)
     expect(answer.status).toBe(200)
-    expect(answer.json()).toEqual({ operations: ['operation-0', 'operation-1'], tasks: ['task-1'] })
+    expect(answer.json()).toEqual({ operations: ['operation-0', 'operation-1'], tasks: ['task-0', 'task-1'] })
     expect(closing).toContainEqual({ name: body.name })
     expect(committed).toBe(before + 1)
     expect((await call(root.key, 'GET', `${path}/${body.name}`)).status).toBe(404)
