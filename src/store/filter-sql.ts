@@ -21,7 +21,7 @@ export interface FilterColumn {
   readonly noneOf?: (values: readonly FilterValue[]) => SqlFragment
   /** that a text without a value reads as empty, and is never stored so; of dates that is known */
   readonly emptyIsNone?: boolean
-  /** whether there is a value, where `value is not null` does not say */
+  /** whether there is a value, where `value is not null` does not say: true or false, and never null */
   readonly exists?: SqlFragment
 }
 
@@ -45,6 +45,9 @@ export function filterSql(filter: Filter, columns: FilterColumns): SqlFragment {
       const { part } = filter
       const noneOf = part.kind === 'anyOf' ? columns(part.field)?.noneOf : undefined
       if (part.kind === 'anyOf' && noneOf) return noneOf(part.values)
+      // Denied like this, an `exists` is an anti join; with `is not true` it is asked of every row on its own.
+      const exists = part.kind === 'exists' ? columns(part.field)?.exists : undefined
+      if (exists) return sql`(not ${exists})`
       return sql`((${filterSql(part, columns)}) is not true)`
     }
     default:

@@ -91,3 +91,20 @@ test('a job is aimed at those that are connected', async () => {
   const rows = await database.query(sql`select 1 from operation where job = ${job}`)
   expect(rows).toHaveLength(1)
 })
+
+test.each(['connectedDate', 'disconnectedDate', 'seenDate'])(
+  'devices without a %s are joined, not looked up one by one: a million would take a second',
+  async name => {
+    for (const filter of [
+      { exists: { [`connection.${name}`]: false } },
+      { not: { exists: { [`connection.${name}`]: true } } },
+      { eq: { [`connection.${name}`]: '' } },
+    ]) {
+      const condition = await compileEntityFilter(database, bench.caller.organization, filter)
+      const rows = await database.query<{ 'QUERY PLAN': string }>(sql`explain select from entity e where ${condition}`)
+      const plan = rows.map(row => row['QUERY PLAN']).join('\n')
+      expect(plan).toContain('Anti Join')
+      expect(plan).not.toContain('SubPlan')
+    }
+  },
+)
