@@ -3,9 +3,11 @@
  * open left; and when a job is to be looked after next. Refuses to change anything else of it.
  */
 import type { JobStatus } from '../domain/job.ts'
-import { exactCountersSql } from './counters.ts'
-import type { Queryable } from './database.ts'
-import { statement } from './statement.ts'
+import type { OperationStatus } from '../domain/operation.ts'
+import { exactCountersSql, OPERATIONS_COUNTED } from './counters.ts'
+import type { Database, Queryable, Transaction } from './database.ts'
+import { isThereSql, ofDevicesSql } from './operation-waking.ts'
+import { render, statement } from './statement.ts'
 
 const due = statement<{ job: bigint }, [Date, number, bigint[]]>(
   'jobs_due',
@@ -45,22 +47,46 @@ export async function nextJobDueAt(db: Queryable, now: Date): Promise<Date | nul
   return (await db.run(nextDue, [now]))[0]?.dueAt ?? null
 }
 
-const openAgain = statement<unknown, [Date]>(
+/** Open operations of a job up to which it is looked whether one of them can be sent: of such jobs there may be very many. */
+const FEW = 20
+
+/** Written so that only the primary key gives them in this order: no other way through the table could seem as short. */
+const fewWaitingSql = `select partition, entity from operation
+        where job between j.job and j.job and status = $1::operation_status and counted.open <= ${FEW}
+        order by job, partition, entity limit ${FEW}`
+
+const waitingForSomebody = statement<{ job: bigint }, [OperationStatus]>(
+  'jobs_waiting_for_somebody',
+  `select j.job from job j cross join ${exactCountersSql}
+    cross join lateral (select ${render(OPERATIONS_COUNTED.open).text} as open) counted
+     left join lateral (
+       select true as sendable from (${fewWaitingSql}) o
+         ${ofDevicesSql}
+        where ${isThereSql} limit 1
+     ) found on true
+    where j.status = 'IN_PROGRESS' and counters.waiting_for_connection > 0 and (found.sendable or counted.open > ${FEW})`,
+)
+
+const openAgain = statement<unknown, [bigint[], Date]>(
   'jobs_open_again',
   `with waiting as (
-     select j.job from job j cross join ${exactCountersSql}
-      where j.status = 'IN_PROGRESS' and (j.wake_at is null or j.wake_at > $1) and counters.waiting_for_connection > 0
-      order by j.job for no key update of j skip locked
+     select job from job
+      where job = any($1::bigint[]) and status = 'IN_PROGRESS' and (wake_at is null or wake_at > $2)
+      order by job for no key update skip locked
    )
-   update job j set wake_at = $1 from waiting w where j.job = w.job`,
+   update job j set wake_at = $2 from waiting w where j.job = w.job`,
 )
 
 /**
- * Has those jobs in progress of which operations wait for their devices looked after as if their gates opened at an instant; those that
- * somebody holds now are left to him. Answers how many.
+ * Has those jobs in progress of which operations wait for devices that are there looked after as if their gates opened at an instant, and
+ * larger ones of which any wait; those that somebody holds now are left to him. Answers how many.
  */
-export function openAgainWhatWaits(db: Queryable, now: Date): Promise<number> {
-  return db.count(openAgain, [now])
+export function openAgainWhatWaits(database: Database, now: Date): Promise<number> {
+  const work = async (tx: Transaction) => {
+    const jobs = (await tx.run(waitingForSomebody, ['WAITING_FOR_CONNECTION'])).map(({ job }) => job)
+    return jobs.length === 0 ? 0 : await tx.count(openAgain, [jobs, now])
+  }
+  return database.transaction(work, { byKey: true })
 }
 
 const unresolved = statement<{ job: bigint }, [Date, number, number, bigint[]]>(

@@ -27,18 +27,24 @@ export interface Waking {
   readonly place: number
 }
 
+/** The devices `d` of operations `o`, with their presence `p`. */
+export const ofDevicesSql = `join entity e on e.partition = o.partition and e.entity = o.entity
+       join entity d
+         on d.partition = case when e.resource_type = 'entity.device' then e.partition else e.device_partition end
+        and d.entity = case when e.resource_type = 'entity.device' then e.entity else e.device end
+       left join presence p on p.partition = d.partition and p.entity = d.entity`
+
+/** Where these are connected over MQTT or reached over HTTP, and do not fetch their requests by themselves. */
+export const isThereSql = `case when d.flow is null then p.mqtt_connection is not null or d.url is not null or d.address is not null
+                 else d.flow = 'http' or d.flow <> 'pull' and p.mqtt_connection is not null end`
+
 const wake = statement<{ count: number }, [bigint, OperationStatus, OperationStatus, number]>(
   'operation_waking_wake',
   `with present as (
      select o.job, o.partition, o.entity from operation o
-       join entity e on e.partition = o.partition and e.entity = o.entity
-       join entity d
-         on d.partition = case when e.resource_type = 'entity.device' then e.partition else e.device_partition end
-        and d.entity = case when e.resource_type = 'entity.device' then e.entity else e.device end
-       left join presence p on p.partition = d.partition and p.entity = d.entity
+       ${ofDevicesSql}
       where o.job = $1 and o.status = $2::operation_status
-        and case when d.flow is null then p.mqtt_connection is not null or d.url is not null or d.address is not null
-                 else d.flow = 'http' or d.flow <> 'pull' and p.mqtt_connection is not null end
+        and ${isThereSql}
       order by o.partition, o.entity for no key update of o
    ), ${wokenSql('$3', '$4')}
    select count(*)::int as count from woken`,

@@ -3,10 +3,12 @@ import { expect, test } from 'vitest'
 import { readEntityForm } from '../../src/domain/entity-form.ts'
 import { wakeReached } from '../../src/engine/device-reaching.ts'
 import type { EntityAction } from '../../src/engine/entities.ts'
+import { openAgainWhatWaits } from '../../src/store/jobs-due.ts'
 import { recordPresence } from '../../src/store/presence.ts'
+import { sql } from '../../src/store/statement.ts'
 import { testDatabase } from '../database.ts'
 import { testEntities } from '../entity-rows.ts'
-import { deviceOf, obedient, operationOf, summaryOfJob } from './scenario.ts'
+import { deviceOf, ids, obedient, operationOf, summaryOfJob } from './scenario.ts'
 import { createWorkbench, jobRequest } from './workbench.ts'
 
 const { database } = await testDatabase()
@@ -102,4 +104,25 @@ test('a device that connected just before its process died is sent what waits fo
   bench.device = obedient()
   await bench.settle()
   expect(await operationOf(bench, job, 'connected')).toMatchObject({ status: 'FINISHED', attempt: 1 })
+})
+
+test('an engine that starts looks after no job whose few devices are all away, of which there may be very many', async () => {
+  bench.device = (_, report) => report({ seen: 'away' })
+  const waiting = async (...entities: string[]) => {
+    await bench.provision(entities, { flow: 'mqtt' })
+    const { job } = await jobs.create(caller, jobRequest({ target: { append: { entities } } }))
+    await bench.settle()
+    return job
+  }
+  const away = await waiting('away')
+  const there = await waiting('there', 'not-there')
+  const large = await waiting(...ids('away', 21))
+  const device = await deviceOf(bench, 'there')
+  const connected = { sign: 'connected', connection: 'broker', node: null, at: clock.now() } as const
+  await recordPresence(database, [{ ...device, ...connected }])
+  expect(await openAgainWhatWaits(database, clock.now())).toBe(2)
+  const opened = await database.query<{ job: bigint }>(
+    sql`select job from job where job in (${away}, ${there}, ${large}) and wake_at = ${clock.now()} order by job`,
+  )
+  expect(opened.map(({ job }) => job)).toEqual([there, large])
 })

@@ -27,6 +27,8 @@ const OF_WHOLE_JOBS = new Set([
   'claims_clear_ready',
   'counters_recount',
   'job_insight_steps',
+  // those of a job that has only a few, when an engine starts
+  'jobs_waiting_for_somebody',
   // only whether there is any
   'launch_gate_jobs_in_line',
   'operation_cancels_any_open',
