@@ -3,15 +3,14 @@
  * keys. A single call is a batch of one. Refuses to know forms of bodies beyond what they say, and HTTP.
  * Serves: Authentication and device-side endpoints (provisioning).
  */
-import { IDENTIFIER_IDS, IDS, MODULES, type ResourceType } from '../domain/data-model.ts'
-import { carriedBy, type Entity, identify, makeEntity, mergeEntity, traitsOf } from '../domain/entity.ts'
+import { IDENTIFIER_IDS, type ResourceType } from '../domain/data-model.ts'
+import { type Entity, identify, makeEntity, mergeEntity, traitsOf } from '../domain/entity.ts'
 import type { SaidValues } from '../domain/entity-form.ts'
 import { DroverError } from '../domain/errors.ts'
 import { isReachedAnew } from '../domain/flow.ts'
-import { partitionOf } from '../domain/identity.ts'
 import type { Parsed } from '../domain/problems.ts'
 import { refusalOf } from '../domain/refusal.ts'
-import { lockCarried, settleCarried, writeCarried } from '../store/carried.ts'
+import { lockCarried } from '../store/carried.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import {
   deleteEntities,
@@ -27,6 +26,7 @@ import {
 } from '../store/entities.ts'
 import type { Clock } from './clock.ts'
 import type { Datastreams } from './datastreams.ts'
+import { isLinked, settleLinked } from './entity-carrying.ts'
 
 /** What can be done to an entity. Serves: Provisioning (bulk). */
 export const ENTITY_ACTIONS = ['CREATE', 'UPDATE', 'PATCH', 'DELETE'] as const
@@ -167,7 +167,7 @@ export function createEntities(parts: EntitiesParts): Entities {
       }
     }
     const rows = [...made.values()].map(({ row }) => row)
-    const linked = rows.some(row => carriedBy(row).length > 0 || canBeCarried(row))
+    const linked = rows.some(isLinked)
     if (linked) await lockCarried(tx, owner.organization)
     const inserted = new Map(
       (await insertEntities(tx, owner.organization, rows, now)).map(key => [key.identifier, key]),
@@ -186,9 +186,9 @@ export function createEntities(parts: EntitiesParts): Entities {
     }
     if (!linked) return { outcomes, gone: [], woken: false }
     const written = rows.filter(row => inserted.has(row.identifier))
-    const moved = await settle(
+    const moved = await settleLinked(
       tx,
-      owner,
+      owner.organization,
       written.map(row => ({ ...inserted.get(row.identifier)!, resourceType: row.resourceType, now: row })),
     )
     return { outcomes, gone: [], woken: await wakeReached(tx, moved) }
@@ -235,12 +235,10 @@ export function createEntities(parts: EntitiesParts): Entities {
       await closeEntities(tx, gone, now)
       await deleteEntities(tx, gone, now)
     }
-    const linked = changes.filter(
-      ({ before, now }) => canBeCarried(before) || carriedBy(before).length > 0 || (now && carriedBy(now).length > 0),
-    )
-    const moved = await settle(
+    const linked = changes.filter(({ before, now }) => isLinked(before) || (now && isLinked(now)))
+    const moved = await settleLinked(
       tx,
-      owner,
+      organization,
       linked.map(({ before: { partition, entity, identifier, resourceType }, now }) => ({
         partition,
         entity,
@@ -270,32 +268,6 @@ export function createEntities(parts: EntitiesParts): Entities {
     },
     revokeKey: (organization, identifier) => newKey(organization, identifier, null),
   }
-}
-
-/** An entity written or deleted, as far as its carrying is concerned. */
-interface Linked extends EntityKey {
-  readonly identifier: string
-  readonly resourceType: ResourceType
-  readonly now: Entity | undefined
-}
-
-/** Brings what carries what in step with what was written; answers the devices whose address was changed by it. */
-async function settle(
-  tx: Transaction,
-  { organization }: EntityOwner,
-  linked: readonly Linked[],
-): Promise<readonly EntityKey[]> {
-  if (linked.length === 0) return []
-  const devices = linked.filter(({ resourceType }) => resourceType === 'entity.device')
-  const named = devices.length > 0 ? await writeCarried(tx, organization, devices) : []
-  const own = linked
-    .filter(canBeCarried)
-    .map(({ identifier }) => ({ identifier, partition: partitionOf(organization, identifier) }))
-  return await settleCarried(tx, organization, [...named, ...own], devices, IDS.address)
-}
-
-function canBeCarried({ resourceType }: { readonly resourceType: ResourceType }): boolean {
-  return IDENTIFIER_IDS[resourceType].startsWith(MODULES)
 }
 
 function* idsOf(
