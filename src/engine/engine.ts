@@ -1,10 +1,9 @@
 /**
- * Puts the engine together: its loops, its use cases, and who wakes whom. Holds no business of its own.
+ * Puts the engine together: its loops and its use cases, and what each is told of by the others. Holds no business of its own.
  */
 import type { Logger } from 'pino'
 import type { Database } from '../store/database.ts'
 import { openAgainWhatWaits } from '../store/jobs-due.ts'
-import { notifyNodes, WAKE_CHANNEL } from '../store/nodes.ts'
 import type { DeviceNumbers } from '../store/operation-devices.ts'
 import { forgetConnectionsOfDead } from '../store/presence.ts'
 import { type Answers, createAnswers, createMessageFiling } from './answers.ts'
@@ -28,6 +27,7 @@ import { createPresence, type Presence } from './presence.ts'
 import { createRequestSender } from './request-sender.ts'
 import { createTargetResolving, type TargetResolverParts } from './target-resolver.ts'
 import { createTaskKeeping, isMissedByTask } from './task-keeper.ts'
+import { createWakes } from './wakes.ts'
 
 export interface EngineParts extends Pick<TargetResolverParts, 'applicabilityOf' | 'compile'> {
   readonly database: Database
@@ -77,8 +77,6 @@ export interface Engine {
 }
 
 const STOP_GRACE_MS = 2_000
-/** Wakes of other nodes are gathered for this long. */
-const ANNOUNCE_MS = 50
 /** How often loops that every commit wakes run at most; deadlines are kept by whole seconds. */
 const DISPATCHER_REST_MS = 5
 const FOLD_REST_MS = 50
@@ -86,17 +84,8 @@ const DEADLINE_REST_MS = 200
 /** How often to look for what nobody tells of, where that need not be seen at once: what is due is known, and who moves it wakes. */
 const TASK_POLL_MS = 5_000
 const HOUSE_POLL_MS = 60_000
-/** What a notification says was moved, and the loops that this is work for. */
-const JOBS = 'jobs'
-const OPERATIONS = 'operations'
-/** Jobs were moved, and gates of theirs have opened. */
-const GATES = 'gates'
-const OF_JOBS = ['job-keeper', 'target-resolver', 'operation-canceller', 'task-keeper']
 const LARGE_JOB_KEEPER = 'large-job-keeper'
 const JOB_SETTLER = 'job-settler'
-const OF_OPERATIONS = ['operation-dispatcher', 'counter-folder', 'deadline-keeper']
-/** What fits into one notification. */
-const DEVICES_PER_WAKE = 400
 
 export function createEngine(parts: EngineParts): Engine {
   const { database, clock, log, node, observer = unobserved } = parts
@@ -123,73 +112,13 @@ export function createEngine(parts: EngineParts): Engine {
         }),
     onChange: living => log.info({ node, living: [...living] }, 'the living nodes changed'),
   })
-  let announcing: NodeJS.Timeout | null = null
-  let moved = OPERATIONS
-  let waitingDevices: bigint[] = []
-
-  const wakeLoops = (names: readonly string[]) => {
-    for (const name of names) loops.get(name)?.wake()
-  }
-
-  /** Wakes whatever may have work after jobs were made or moved. */
-  function wake(): void {
-    if (moved === OPERATIONS) moved = JOBS
-    wakeLoops(OF_JOBS)
-    wakeMoved()
-  }
-
-  /** Wakes the calls that are held here and on other nodes; it is followed by `wake`. */
-  function onOpened(): void {
-    moved = GATES
-    pending.gateOpened()
-  }
-
-  /** The same after operations were moved: that is no work for those who look after jobs, and it happens all the time. */
-  function wakeMoved(): void {
-    wakeLoops(OF_OPERATIONS)
-    // A notification in every transaction would cost more than the work it announces.
-    announcing ??= setTimeout(announce, ANNOUNCE_MS)
-  }
-
-  function announce(): void {
-    announcing = null
-    const from = `${node} ${moved}`
-    const devices = waitingDevices.map(device => device.toString(16))
-    moved = OPERATIONS
-    waitingDevices = []
-    const payloads = [[from, ...devices.slice(0, DEVICES_PER_WAKE)]]
-    for (let i = DEVICES_PER_WAKE; i < devices.length; i += DEVICES_PER_WAKE) {
-      payloads.push([from, ...devices.slice(i, i + DEVICES_PER_WAKE)])
-    }
-    notifyNodes(
-      database,
-      payloads.map(payload => payload.join(' ')),
-    ).catch((error: unknown) => {
-      log.debug({ err: error }, 'other nodes were not woken; they poll')
-    })
-  }
+  const wakes = createWakes({ database, log, node, loops, calls: () => pending })
 
   function onWaiting(devices: readonly DeviceNumbers[], awayAt: Date): void {
-    pending.wake(devices)
-    waitingDevices.push(...devices.map(device => device.entity))
+    wakes.devicesWaitedFor(devices)
     presence.lookAgain(devices, awayAt).catch((error: unknown) => {
       log.warn({ err: error }, 'presence was not looked at again; the devices are sent to when they next connect')
     })
-  }
-
-  function onNotified(payload: string | null): void {
-    // After a lost connection to the database anything may have been missed.
-    if (payload === null) {
-      for (const loop of loops.values()) loop.wake()
-      pending.wakeAll()
-      return
-    }
-    const [from, what, ...devices] = payload.split(' ')
-    if (from === String(node)) return
-    if (what !== OPERATIONS) wakeLoops(OF_JOBS)
-    if (what === GATES) pending.gateOpened()
-    wakeLoops(OF_OPERATIONS)
-    pending.wake(devices.map(device => ({ entity: BigInt(`0x${device}`) })))
   }
 
   const memory = createOperationMemory()
@@ -198,7 +127,7 @@ export function createEngine(parts: EngineParts): Engine {
     clock,
     log,
     memory,
-    onCommit: wakeMoved,
+    onCommit: wakes.operationsMoved,
     onApplied: observer.applied,
   })
   const file = createMessageFiling(database, clock)
@@ -219,14 +148,14 @@ export function createEngine(parts: EngineParts): Engine {
     },
   })
   const settling = createJobSettling(parts.notices)
-  const presence = createPresence({ database, clock, memory, node, onCommit: wakeMoved })
+  const presence = createPresence({ database, clock, memory, node, onCommit: wakes.operationsMoved })
   const pending = createPending({
     database,
     clock,
     memory,
     redeliveryMs: parts.pullRedeliveryMs,
     log,
-    onCommit: wakeMoved,
+    onCommit: wakes.operationsMoved,
   })
 
   const add = (name: string, runOnce: LoopOptions['runOnce'], rhythm: Pick<LoopOptions, 'restMs' | 'pollMs'> = {}) =>
@@ -244,7 +173,7 @@ export function createEngine(parts: EngineParts): Engine {
       partitions: parts.claimsByPartition ? nodes.partitions : () => null,
       openKey: parts.openKey,
       onWaiting,
-      onCommit: wakeMoved,
+      onCommit: wakes.operationsMoved,
     }),
     { restMs: DISPATCHER_REST_MS },
   )
@@ -256,39 +185,40 @@ export function createEngine(parts: EngineParts): Engine {
       livingNodes: nodes.living,
       isSending: sender.isSending,
       log,
-      onCommit: wakeMoved,
+      onCommit: wakes.operationsMoved,
     }),
     { restMs: DEADLINE_REST_MS },
   )
   const folding = createCounterFolding({
     database,
     settling,
-    onEnd: wake,
-    onLarge: () => wakeLoops([JOB_SETTLER]),
+    onEnd: wakes.jobsMoved,
+    onLarge: () => loops.get(JOB_SETTLER)?.wake(),
   })
   add('counter-folder', folding.fold, { restMs: FOLD_REST_MS })
   add(JOB_SETTLER, folding.endLarge)
-  add('target-resolver', createTargetResolving({ ...parts, onCommit: wake }))
+  add('target-resolver', createTargetResolving({ ...parts, onCommit: wakes.jobsMoved }))
   const keeping = createJobKeeping({
     database,
     notices: parts.notices,
     settling,
-    onCommit: wake,
-    onOpened,
-    onLarge: () => wakeLoops([LARGE_JOB_KEEPER]),
+    onCommit: wakes.jobsMoved,
+    onOpened: wakes.gatesOpened,
+    onLarge: () => loops.get(LARGE_JOB_KEEPER)?.wake(),
     isMissed: (tx, job, now) => isMissedByTask(tx, job, now, nodes.livedSince(now)),
   })
   add('job-keeper', keeping.keep)
   add(LARGE_JOB_KEEPER, keeping.keepLarge)
   add('housekeeper', createHousekeeping(database, parts, log), { pollMs: HOUSE_POLL_MS })
   const { nextNumber } = parts
-  add('task-keeper', createTaskKeeping({ database, nextNumber, onCommit: wake, livedSince: nodes.livedSince }), {
-    pollMs: TASK_POLL_MS,
-  })
-  add('operation-canceller', createOperationCancelling(database, settling, wake))
+  add(
+    'task-keeper',
+    createTaskKeeping({ database, nextNumber, onCommit: wakes.jobsMoved, livedSince: nodes.livedSince }),
+    { pollMs: TASK_POLL_MS },
+  )
+  add('operation-canceller', createOperationCancelling(database, settling, wakes.jobsMoved))
   add('exchange-keeper', createExchangeKeeping(database, parts.connectors))
 
-  const listening: (() => Promise<void>)[] = []
   return {
     answers: createAnswers(database, gatherer, file),
     pending,
@@ -296,12 +226,12 @@ export function createEngine(parts: EngineParts): Engine {
     settling,
     gatherer,
     loops,
-    wake,
+    wake: wakes.jobsMoved,
     async start(moves) {
       await nodes.turn(clock.now())
       // A process that died may have written down that a device is there, and not come to send what waits for it.
       if (moves) await openAgainWhatWaits(database, clock.now())
-      listening.push(await database.listen(WAKE_CHANNEL, onNotified))
+      await wakes.listen()
       for (const loop of loops.values()) if (moves || loop.name === 'node-keeper') loop.start()
     },
     async stop() {
@@ -309,8 +239,7 @@ export function createEngine(parts: EngineParts): Engine {
       await sender.stop(STOP_GRACE_MS)
       await gatherer.stop()
       await Promise.all([...loops.values()].map(loop => loop.stop()))
-      for (const end of listening) await end()
-      if (announcing) clearTimeout(announcing)
+      await wakes.stop()
       await nodes.leave(clock.now())
     },
   }
