@@ -85,8 +85,10 @@ export function beforeStart(
 }
 
 /** Holds what was not sent of a paused job. */
-export function paused({ status }: { readonly status: JobStatus }): Holds {
-  return status === 'PAUSED' ? gate('paused', 'The job is paused.', { jobStatus: status }) : undefined
+export function paused({ status, pausedAt }: Pick<GatedJob, 'status' | 'pausedAt'>): Holds {
+  if (status !== 'PAUSED') return undefined
+  const since = typeof pausedAt === 'number' && { pausedDate: writeInstant(pausedAt) }
+  return gate('paused', 'The job is paused.', { jobStatus: status, ...since })
 }
 
 /** Holds everything of a job that is being cancelled, for good. */
@@ -126,6 +128,8 @@ export interface GatedJob {
   /** parts of the target still to be resolved */
   readonly unresolved: number
   readonly window: Window | undefined
+  /** since when it is paused, where somebody is to be told */
+  readonly pausedAt?: Instant | null
 }
 
 /** The closed gates of a job that hold all of its operations; none: its operations may go, each in its turn. */

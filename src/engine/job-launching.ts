@@ -3,7 +3,9 @@ import { type GatedJob, jobGates } from '../domain/gates.ts'
 import type { OperationKey } from '../domain/identity.ts'
 import type { Launching } from '../domain/launching.ts'
 import { parseWindow, type Window } from '../domain/window.ts'
-import type { Transaction } from '../store/database.ts'
+import type { Queryable, Transaction } from '../store/database.ts'
+import { readPausedAt } from '../store/job-pauses.ts'
+import type { StoredJob } from '../store/jobs.ts'
 import { enterLaunchGate, type GatedJobRow, type LaunchingJob, readGatedJobs } from '../store/launch-gate.ts'
 import type { Clock } from './clock.ts'
 
@@ -43,6 +45,14 @@ export function launchingOf(
 export function gatedJobOf({ status, startAt, stopAt, unresolved, window }: Omit<GatedJobRow, 'job'>): GatedJob {
   const [start, stop] = [startAt?.getTime() ?? null, stopAt?.getTime() ?? null]
   return { status, startAt: start, stopAt: stop, unresolved, window: storedWindow(window) }
+}
+
+/** The same of a job as it is read, for whoever is told what holds it: with the instant since which it is paused. */
+export async function toldJobOf(db: Queryable, job: StoredJob): Promise<GatedJob> {
+  const { window } = job.request.schedule
+  const pausedAt = job.status === 'PAUSED' ? await readPausedAt(db, job.job) : null
+  const gated = gatedJobOf({ ...job, unresolved: job.unresolved.length, window })
+  return { ...gated, pausedAt: pausedAt?.getTime() ?? null }
 }
 
 /**

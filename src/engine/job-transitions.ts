@@ -11,6 +11,7 @@ import { placesReached, spreadLeft } from '../domain/scattering.ts'
 import { noSchedule, parseSchedule, type Schedule, startAt, stopBeforeStart } from '../domain/schedule.ts'
 import { firstReadyPlaces } from '../store/claims.ts'
 import type { Transaction } from '../store/database.ts'
+import { keepPausedAt } from '../store/job-pauses.ts'
 import { type StoredJob, updateJob } from '../store/jobs.ts'
 import { holdLaunchGate } from '../store/launch-gate.ts'
 import { rankOperations } from '../store/targets.ts'
@@ -96,11 +97,13 @@ export async function begin(
 }
 
 /** Pauses a job: once this is committed nothing of it is launched. */
-export async function pause(tx: Transaction, job: StoredJob): Promise<void> {
+export async function pause(tx: Transaction, job: StoredJob, now: Date): Promise<void> {
+  const { status: before } = job
   job.status = decideOrRefuse(job, 'deactivate').to
   job.request = { ...job.request, active: false }
   if (job.launchAt) await holdLaunchGate(tx)
   await updateJob(tx, job)
+  if (job.status === 'PAUSED' && before !== 'PAUSED') await keepPausedAt(tx, job.job, now)
 }
 
 /** Resumes a paused job: what became overdue is spread anew over what is left of the spread. */

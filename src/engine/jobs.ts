@@ -118,7 +118,7 @@ export function createJobs(parts: JobsParts): Jobs {
       const activates = active === true && job.status === 'IDLE'
       if (active === true) await switchOn(tx, caller, job, at)
       if (activates && trace !== undefined) await keepJobTrace(tx, number, trace)
-      if (active === false) await pause(tx, job)
+      if (active === false) await pause(tx, job, at)
     }, BY_KEY)
     onCommit()
     return await read(database, caller.organization, number)

@@ -1,6 +1,7 @@
 /**
  * Explains one operation: reads in one snapshot all that can hold it, and asks the domain what does. Refuses to change anything.
  */
+import type { GatedJob } from '../domain/gates.ts'
 import { type OperationKey, operationId, jobId as publicJobId } from '../domain/identity.ts'
 import { type OperationPhase, type OperationStatus, phaseOf } from '../domain/operation.ts'
 import { type Explanation, type HeldOperation, whyHeld } from '../domain/why.ts'
@@ -10,7 +11,7 @@ import { readJob, type StoredJob } from '../store/jobs.ts'
 import { readLaunchSubjects } from '../store/operation-devices.ts'
 import { liveHolder, presenceOf, readyPlace, retryDueAt } from '../store/operation-explaining.ts'
 import { type OperationRow, readOpenOperations } from '../store/operations.ts'
-import { gatedJobOf, launchingOf } from './job-launching.ts'
+import { launchingOf, toldJobOf } from './job-launching.ts'
 
 /** An explanation, and of what. */
 export interface ExplainedOperation extends Explanation {
@@ -60,12 +61,13 @@ async function read(
   const [open] = await readOpenOperations(tx, [key])
   if (open) {
     const phase = phaseOf(open.status, open.startedAt !== null)
-    return { ...(await standing(tx, open, phase, job)), ...figures(open, phase, job, redeliveryMs) }
+    const told = await toldJobOf(tx, job)
+    return { ...(await standing(tx, open, phase, job)), ...figures(open, phase, job, told, redeliveryMs) }
   }
   const [ended] = await readEndedOperations(tx, [key])
   if (!ended) return undefined
   const row = { ...ended, flow: null, heardAt: null, deadlineAt: null }
-  return { ...nothingAround, ...figures(row, ended.status, job, redeliveryMs) }
+  return { ...nothingAround, ...figures(row, ended.status, job, await toldJobOf(tx, job), redeliveryMs) }
 }
 
 type Around = Pick<HeldOperation, 'place' | 'retryAt' | 'holder' | 'device'>
@@ -98,6 +100,7 @@ function figures(
   row: Pick<OperationRow, 'attempt' | 'startedAt' | 'flow' | 'heardAt' | 'deadlineAt'>,
   phase: OperationPhase,
   job: StoredJob,
+  told: GatedJob,
   redeliveryMs: number,
 ): Omit<HeldOperation, keyof Around> {
   const { window } = job.request.schedule
@@ -111,7 +114,7 @@ function figures(
     rules: { ...job, retryResults: new Set(job.retryResults) },
     redeliveryMs,
     job: {
-      ...gatedJobOf({ ...job, unresolved: job.unresolved.length, window }),
+      ...told,
       launching: job.launchAt && launchingOf({ ...job, launchAt: job.launchAt, window }),
     },
   }

@@ -17,7 +17,7 @@ import { operationId, parseOperationId } from '../domain/identity.ts'
 import { writeInstant } from '../domain/instants.ts'
 import { type Launching, placeReachedAt } from '../domain/launching.ts'
 import { expectedEnd, plannedBy } from '../domain/progress.ts'
-import { gatedJobOf, launchingOf } from '../engine/job-launching.ts'
+import { launchingOf, toldJobOf } from '../engine/job-launching.ts'
 import type { Database } from '../store/database.ts'
 import { endedCounterName } from '../store/ended-counters.ts'
 import {
@@ -152,14 +152,11 @@ async function progressOf(database: Database, job: JobRow, now: Date): Promise<P
     date: now.toISOString(),
     total,
     expectedEndDate: end === null ? null : writeInstant(end),
-    held: job.finishedAt ? [] : jobGates(gated(job), at).map(gateView),
+    held: job.finishedAt ? [] : jobGates(await toldJobOf(database, job), at).map(gateView),
     lastLaunchDate: lastLaunchAt === null ? null : writeInstant(lastLaunchAt),
     points: curve({ from, until, fineMs, steps, launching, at }),
   }
 }
-
-const gated = (job: JobRow) =>
-  gatedJobOf({ ...job, unresolved: job.unresolved.length, window: job.request.schedule.window })
 
 /** The mean time an operation takes, and how fast operations have ended lately. */
 function paceOf(steps: readonly StepOfTime[], from: number, stepMs: number, at: number) {

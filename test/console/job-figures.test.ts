@@ -143,7 +143,9 @@ describe.skipIf(!hasBrowser)('the figures of a job in the console', () => {
     expect(Math.abs((await endOf(page)) - Date.parse(expectedEndDate ?? ''))).toBeLessThan(HOUR_MS)
     // A pause is shown as such: the plan does not run on into what is to come.
     await at.house.call('PUT', `/north/v80/operation/jobs/${id}`, { job: { request: { active: false } } })
-    await course(page).getByText('Paused: nothing more is launched until it is resumed').waitFor()
+    await course(page)
+      .getByText(/^Paused since .+: nothing more is launched until it is resumed$/)
+      .waitFor()
     await course(page)
       .getByRole('img', { name: /^Operations over time, paused: Planned, without the pause/ })
       .waitFor()

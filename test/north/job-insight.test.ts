@@ -157,10 +157,14 @@ test('the curve of a paused job ends at the present, and no turn lies ahead unti
     return Date.parse(points.at(-1)!.date) - bench.clock.now().getTime()
   }
   expect(await lastPoint()).toBeGreaterThan(3_600_000)
+  const pausedDate = bench.clock.now().toISOString()
   await bench.jobs.change(bench.caller, paused, { active: false })
   await bench.advance(60_000)
   expect(await lastPoint()).toBe(0)
-  expect(await progress()).toMatchObject({ lastLaunchDate: null, held: [{ gate: 'paused' }] })
+  // What is said once more does not begin anew.
+  await bench.jobs.change(bench.caller, paused, { active: false })
+  const fields = { jobStatus: 'PAUSED', pausedDate }
+  expect(await progress()).toMatchObject({ lastLaunchDate: null, held: [{ gate: 'paused', fields }] })
   await bench.jobs.change(bench.caller, paused, { active: true })
   expect(await lastPoint()).toBeGreaterThan(3_600_000)
 })

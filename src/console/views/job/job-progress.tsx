@@ -46,6 +46,7 @@ export function JobProgress({ jobId, status }: { readonly jobId: string; readonl
     }
   }, [progress, isPaused])
   const end = progress?.expectedEndDate
+  const pausedDate = progress?.held.find(({ gate }) => gate === 'paused')?.fields.pausedDate
   const now = progress ? Date.parse(progress.date) : 0
   const last = (values: readonly (number | null)[]) => values.findLast(value => value !== null) ?? 0
   const planned = progress?.points.findLast(point => Date.parse(point.date) <= now)?.planned ?? null
@@ -66,7 +67,16 @@ export function JobProgress({ jobId, status }: { readonly jobId: string; readonl
               )}
             </span>
           ) : isPaused ? (
-            <span className="warn strong">Paused: nothing more is launched until it is resumed</span>
+            <span className="warn strong">
+              Paused
+              {typeof pausedDate === 'string' && (
+                <>
+                  {' '}
+                  since <Instant at={pausedDate} />
+                </>
+              )}
+              : nothing more is launched until it is resumed
+            </span>
           ) : (
             progress && 'When it ends cannot be told yet'
           )}
