@@ -97,11 +97,17 @@ test('jobs show tells what was asked for, when it was, how far it came and what 
   ])
 })
 
-test('jobs plan says first of all where nothing would run', async () => {
+test('jobs plan says first of all where nothing would run, and why, as the console does', async () => {
   const never = '--start 2099-03-02T09:00 --stop 1h --window 22:00-06:00'
   const words = await cli.run(`jobs plan REFRESH_INFO -e meter-1 --timeout 60s --utc ${never}`.split(' '))
   expect([words.code, words.stderr]).toEqual([0, ''])
-  expect(words.stdout).toMatch(/^Nothing of it would run: its stop comes before the first launch\.\n\nOperations +1 /)
+  expect(words.stdout).toMatch(
+    /^Nothing would run\. The stop, at 2099-03-02 \S+Z, would cancel the one operation before the first launch: the window does not open between the start and the stop\.\n\nOperations +1 /,
+  )
+  const nobody = await cli.run('jobs plan REFRESH_INFO -e nobody-1,nobody-2 --timeout 60s --stop 1h'.split(' '))
+  expect(nobody.stdout).toMatch(
+    /^Nothing would run\. Of what the target names, all is refused: 2 not provisioned\.\n\nOperations +0\n/,
+  )
 })
 
 test('jobs why tells what holds an operation and what moves it next, or that it has ended', async () => {

@@ -1,5 +1,6 @@
 /** Jobs as people read them: a row of a list, one in full, and what came of making one. */
 import type { JobSummaryView, JobView, PlanView } from '../../../contract/client/client.ts'
+import { NOTHING_RUNS, nothingRunsWords, REFUSALS, whyNothingRuns } from '../../../contract/client/plan-words.ts'
 import { type Cell, facts, type Output, table } from '../../frame/output.ts'
 
 /** The titles of a list of jobs. */
@@ -89,7 +90,6 @@ function counterRows({ total, inProgress, finished, finishedOutOfTime }: JobSumm
   return rows.filter(([name, count]) => count > 0 || name === 'total')
 }
 
-const REFUSALS = { notProvisioned: 'not provisioned', notAllowed: 'not allowed', duplicated: 'named twice' } as const
 const SHOWN_MAX = 10
 
 /** What a person should know of a job beside its counters: what it does not cover, and what it warns of. */
@@ -109,8 +109,15 @@ function warningWords({ code, ...figures }: { code: string }): string {
   return Object.keys(figures).length === 0 ? code : `${code} ${JSON.stringify(figures)}`
 }
 
+/** That nothing of a plan would run, and why; empty where something would. */
+export function nothingRuns(plan: PlanView, out: Output): string {
+  if (whyNothingRuns(plan) === null) return ''
+  return `${NOTHING_RUNS} ${nothingRunsWords(plan, at => out.instant(at)).join('')}\n`
+}
+
 /** A plan: what would run, when, and what would not. */
-export function planWords({ target, error, launch, scattering, warnings }: PlanView, out: Output): string {
+export function planWords(plan: PlanView, out: Output): string {
+  const { target, error, launch, scattering, warnings } = plan
   const kinds = Object.entries(target.resourceTypes).map(([kind, count]) => `${count} ${kind}`)
   const about = facts([
     ['Operations', `${target.total}${kinds.length > 0 ? ` (${kinds.join(', ')})` : ''}`],
@@ -139,9 +146,9 @@ export function planWords({ target, error, launch, scattering, warnings }: PlanV
       : launch.perHour.map(({ date, launches }) => [out.instant(date), launches] as const)
   const most = Math.max(1, ...curve.map(([, launches]) => launches))
   const rows = curve.map(([time, launches]) => [time, launches, '█'.repeat(Math.ceil((launches / most) * 30))])
-  const stopsFirst = target.total > 0 && launch.notLaunched === target.total
+  const nothing = nothingRuns(plan, out)
   return [
-    stopsFirst ? 'Nothing of it would run: its stop comes before the first launch.\n\n' : '',
+    nothing === '' ? '' : `${nothing}\n`,
     about,
     ...refused,
     ...warnings.map(warning => `Warning: ${warningWords(warning)}\n`),

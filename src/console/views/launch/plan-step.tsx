@@ -1,11 +1,12 @@
 /** The last step: what the plan says will happen, and the launch beside it. */
 import { lazy, Suspense, useMemo } from 'react'
 import type { PlanView } from '../../../contract/client/client.ts'
+import { whyNothingRuns } from '../../../contract/client/plan-words.ts'
 import { count, counted, Instant, rate, span } from '../../figures.tsx'
 import { useAsked } from '../../live.ts'
 import { Fact } from '../../parts/fact.tsx'
 import { Icon } from '../../parts/icons.tsx'
-import { NothingRunsBox, whyNothingRuns } from '../../parts/nothing-runs.tsx'
+import { NothingRunsBox } from '../../parts/nothing-runs.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Panel } from '../../parts/page.tsx'
 import { Failed, Loading } from '../../parts/states.tsx'
