@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { PlanView } from '../../src/contract/client/client.ts'
-import { nothingRunsWords, whyNothingRuns } from '../../src/contract/client/plan-words.ts'
+import { leftOutWords, nothingRunsWords, whyNothingRuns } from '../../src/contract/client/plan-words.ts'
 
 /** A plan on so many devices, with what a test is about. */
 function plan(total: number, { notLaunched = 0, refused = 0, openMs = 1 } = {}): PlanView {
@@ -39,4 +39,9 @@ test('why it runs nothing is said with what is refused, or with the stop and wha
   expect(told(plan(1_200, { notLaunched: 1_200, openMs: 0 }))).toBe(
     `${at} all 1,200 operations before the first launch: the window does not open between the start and the stop.`,
   )
+})
+
+test('a plan that finds fewer than were chosen says how many it leaves out', () => {
+  expect(leftOutWords(1_300, 100)).toMatch(/^Left out of those chosen: 1,200, no longer there or /)
+  expect([leftOutWords(3, 3), leftOutWords(3, 4)]).toEqual([null, null])
 })

@@ -7,7 +7,7 @@ import { Button, Modal, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import type { PlanView } from '../../contract/client/client.ts'
-import { whyNothingRuns } from '../../contract/client/plan-words.ts'
+import { leftOutWords, whyNothingRuns } from '../../contract/client/plan-words.ts'
 import { count, counted } from '../figures.tsx'
 import { type Ask, ask } from '../request.ts'
 import { DialogEnd } from './dialog-end.tsx'
@@ -137,10 +137,7 @@ function Confirmation<T>({
           ) : (
             <>
               This touches <strong>{counted(touches, 'device')}</strong>.
-              {of !== undefined &&
-                typeof touches === 'number' &&
-                of > touches &&
-                ` Left out of those chosen: ${count(of - touches)}, no longer there or nothing that the operation applies to.`}
+              {of !== undefined && typeof touches === 'number' && ` ${leftOutWords(of, touches) ?? ''}`}
             </>
           )}
         </p>

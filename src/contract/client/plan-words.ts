@@ -1,6 +1,6 @@
 /**
- * What somebody must hear of a plan before it is carried out: that nothing of it would run, and why. The same for the console and the
- * command line. Pure: it asks nobody.
+ * What somebody must hear of a plan before it is carried out: that nothing of it would run, and why, and what of those chosen it leaves
+ * out. The same for the console and the command line. Pure: it asks nobody.
  */
 import type { PlanView } from './client.ts'
 
@@ -37,6 +37,12 @@ export function nothingRunsWords<Shown>(
   if (refused.length === 0) return ['The target finds no device that the operation applies to.']
   const told = refused.map(({ reason, count }) => `${counted(count)} ${REFUSALS[reason]}`)
   return [`Of what the target names, all is refused: ${told.join(', ')}.`]
+}
+
+/** That a plan finds fewer than were chosen; null where it finds them all. */
+export function leftOutWords(chosen: number, found: number): string | null {
+  if (found >= chosen) return null
+  return `Left out of those chosen: ${counted(chosen - found)}, no longer there or nothing that the operation applies to.`
 }
 
 const counted = (value: number): string => value.toLocaleString('en')

@@ -1,6 +1,6 @@
 /** `drover jobs retry`: a job once more, on the entities on which it had no success. */
 import type { Command } from 'commander'
-import type { JobView } from '../../../contract/client/client.ts'
+import type { JobView, PlanView } from '../../../contract/client/client.ts'
 import {
   mayHaveOwnParameters,
   ownParametersSearch,
@@ -12,13 +12,16 @@ import {
   retryRequest,
   unsuccessfulByWay,
 } from '../../../contract/client/job-retry.ts'
+import { leftOutWords } from '../../../contract/client/plan-words.ts'
+import { FINAL_JOB_STATUSES } from '../../../contract/words.ts'
 import { command, type Run } from '../../frame/command.ts'
 import { CommandFailed } from '../../frame/exit-codes.ts'
 import type { Surroundings } from '../../frame/surroundings.ts'
 import { words } from '../../reading/values.ts'
 import { declareCourse, withCourse } from './job-course.ts'
 import { declareLaunch, launchJob } from './job-launching.ts'
-import { planJob } from './job-planning.ts'
+import { planOf, showPlan } from './job-planning.ts'
+import { nothingRuns } from './job-words.ts'
 
 /** The command. */
 export function retryCommand(surroundings: Surroundings): Command {
@@ -63,8 +66,14 @@ export function retryCommand(surroundings: Surroundings): Command {
         )
       }
       const asked = { request: withCourse(run, retryRequest(job, ways)), entities: [], query: resourceTypeOf(job) }
-      if (!out.json) out.remark(`${remark}${stopWords(run, job)}`)
-      return options.plan === true ? await planJob(run, asked) : await launchJob(run, asked)
+      const isPlanned = options.plan === true
+      const plan = isPlanned || !out.json ? await planOf(run, asked) : undefined
+      if (plan && !out.json) {
+        // A plan that is shown says itself that nothing would run.
+        const warning = isPlanned ? '' : nothingRuns(plan, out)
+        out.remark(`${remark}${leftOut(job, ways, plan)}${stopWords(run, job)}\n${warning}`)
+      }
+      return plan && isPlanned ? await showPlan(run, plan) : await launchJob(run, asked)
     },
   )
 }
@@ -83,6 +92,17 @@ function waysOf(given: unknown): readonly RetryWay[] {
 function stopWords({ options, out }: Run, job: JobView): string {
   const passed = options.stop === undefined ? passedStop(job) : undefined
   return passed === undefined ? '' : ` Its stop, ${out.instant(passed)}, has passed: this one has none (--stop).`
+}
+
+/** How many of those that are run again the plan does not find. What ends meanwhile is in the plan and not in the figures of the job. */
+function leftOut({ report: { summary } }: JobView, ways: readonly RetryWay[], { target }: PlanView): string {
+  if (!FINAL_JOB_STATUSES.some(each => each === summary.status)) return ''
+  const counts = unsuccessfulByWay(summary)
+  const words = leftOutWords(
+    ways.reduce((sum, way) => sum + counts[way], 0),
+    target.total,
+  )
+  return words === null ? '' : ` ${words}`
 }
 
 /** How many there are of those that are run again, and of those that are left. Fails where nothing would be run again. */

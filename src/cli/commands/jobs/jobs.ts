@@ -13,7 +13,7 @@ import { operationOf, whyWords } from '../operations/operation-words.ts'
 import { followJob, OUTCOMES } from './job-following.ts'
 import { declareLaunch, launchJob, waited } from './job-launching.ts'
 import { declareJob, readJob } from './job-options.ts'
-import { planJob } from './job-planning.ts'
+import { planOf, showPlan } from './job-planning.ts'
 import { retryCommand } from './job-retrying.ts'
 import { JOB_TITLES, jobRow, jobWords } from './job-words.ts'
 
@@ -82,7 +82,7 @@ function planCommand(surroundings: Surroundings): Command {
       ],
       declare: declareJob,
     },
-    async (run, type) => await planJob(run, await readJob(run, type)),
+    async (run, type) => await showPlan(run, await planOf(run, await readJob(run, type))),
   )
 }
 

@@ -122,6 +122,35 @@ test('a date at which the first job had to stop is kept while it is to come, and
   expect((JSON.parse(plan.stdout) as PlanView).launch.stopDate).toBe(ahead)
 })
 
+test('how many of those chosen are no more is said, and that nothing would run, whether it is planned or done', async () => {
+  await house.provision('gone')
+  const target = { append: { entities: ['away', 'gone'] } }
+  const { id } = await createJob(house.client, { name: 'REFRESH_INFO', target, active: false })
+  await house.call('DELETE', `/north/v80/operation/jobs/${id}`)
+  await jobEnded(house.client, id)
+  await house.call('DELETE', '/north/v80/provision/organizations/drover/devices/gone')
+  const leftOut =
+    '2 cancelled. Left out of those chosen: 1, no longer there or nothing that the operation applies to.\n'
+  const cancelled = [id, '--of', 'cancelled', '--inactive']
+  expect((await retry(...cancelled, '--plan')).stderr).toContain(leftOut)
+  const something = await retry(...cancelled)
+  expect(something.stderr).toContain(leftOut)
+  expect(something.stderr).not.toContain('Nothing would run.')
+
+  const never = ['--start', '2099-03-02T09:00', '--stop', '1h', '--window', '22:00-06:00']
+  const planned = await retry(...cancelled, ...never, '--plan')
+  const [warning = ''] = planned.stdout.split('\n')
+  expect(warning).toMatch(
+    /^Nothing would run\. The stop, at .*, would cancel the one operation before the first launch/,
+  )
+  expect(planned.stderr).not.toContain(warning)
+  const done = await retry(...cancelled, ...never)
+  expect(done.stderr).toContain(`${leftOut}${warning}\n`)
+  expect(done.stdout).toMatch(/^[0-9a-f]{16}\n$/)
+  const forPrograms = await retry(...cancelled, ...never, '--json')
+  expect(forPrograms.stderr).toBe('')
+})
+
 test('it is refused where there is nothing to run again, and where entities had parameters of their own', async () => {
   const none = await retry(first, '--of', 'timed-out,busy')
   expect(none.code).toBe(4)
