@@ -127,20 +127,14 @@ function Confirmation<T>({
   return (
     <form className="stack" onSubmit={submit}>
       <div className="stack">{children}</div>
-      {lacks && <Notice>{lacks}</Notice>}
       {planned.isError && <Failed error={planned.error} />}
       {planned.data && lacks === null && <NothingRunsBox plan={planned.data} />}
-      {touches !== null && lacks === null && !planned.isError && (
-        <p className="touches">
-          {touches === undefined ? (
-            'Counting the devices…'
-          ) : (
-            <>
-              This touches <strong>{counted(touches, 'device')}</strong>.
-              {of !== undefined && typeof touches === 'number' && ` ${leftOutWords(of, touches) ?? ''}`}
-            </>
-          )}
-        </p>
+      {touches !== null && (
+        // There from the beginning, so that what changes in it is read out.
+        <div role="status">
+          {lacks && <Notice>{lacks}</Notice>}
+          {lacks === null && !planned.isError && <Touches devices={touches} of={of} />}
+        </div>
       )}
       {mustType && lacks === null && (
         <TextInput
@@ -162,5 +156,16 @@ function Confirmation<T>({
         onLeave={onClose}
       />
     </form>
+  )
+}
+
+/** How many devices it touches, once they are counted, and how many of those chosen it leaves out. */
+function Touches({ devices, of }: { readonly devices: number | undefined; readonly of: number | undefined }) {
+  if (devices === undefined) return <p className="touches">Counting the devices…</p>
+  const leftOut = of === undefined ? null : leftOutWords(of, devices)
+  return (
+    <p className="touches">
+      This touches <strong>{counted(devices, 'device')}</strong>.{leftOut && ` ${leftOut}`}
+    </p>
   )
 }

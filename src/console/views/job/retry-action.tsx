@@ -79,9 +79,9 @@ export function RetryAction({ job, onLaunched }: { readonly job: JobView; readon
       {...(isFinal(job.report.summary.status) && { of: chosen })}
       onDone={made => made && onLaunched(made.id)}
     >
-      <p>A new job runs {String(job.request.name)} once more on the devices whose operation in this one was:</p>
+      <p>A new job runs {String(job.request.name)} once more on those devices of this one that are chosen here.</p>
       <Checkbox.Group
-        aria-label="Which of them"
+        label="Devices whose operation was"
         value={[...ways]}
         onChange={chosen => setWays(RETRY_WAYS.filter(way => chosen.includes(way)))}
       >
