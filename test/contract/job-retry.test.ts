@@ -4,11 +4,13 @@ import {
   ownParametersSearch,
   passedStop,
   RETRIED_UNLESS_TOLD,
+  RETRY_WAYS,
   resourceTypeOf,
   retryRequest,
   unsuccessfulByWay,
 } from '../../src/contract/client/job-retry.ts'
 import { COUNTERS, summaryOf } from '../../src/domain/counters.ts'
+import { COUNTERS_OF_SUCCESS, ENDED_COUNTERS } from '../../src/store/ended-counters.ts'
 
 const retry = (request: Readonly<Record<string, unknown>>) =>
   retryRequest({ id: '00000000000000aa', request: { name: 'UPDATE', ...request } }, ['failed', 'stopped'])
@@ -81,6 +83,13 @@ describe('a job retried on the devices without success', () => {
     expect(ways.cancelled).toBe(counters.by_user + counters.by_external)
     expect(RETRIED_UNLESS_TOLD).not.toContain('cancelled')
     expect(RETRIED_UNLESS_TOLD).not.toContain('busy')
+  })
+
+  test('in all ways together asks for every counter of ended operations but those of success, each once', () => {
+    const { body } = ownParametersSearch({ id: '00000000000000aa' }, RETRY_WAYS)
+    const [, among] = (body.filter as { and: [object, { in: { 'operations.counter': string[] } }] }).and
+    const unsuccessful = Object.keys(ENDED_COUNTERS).filter(each => !COUNTERS_OF_SUCCESS.includes(each))
+    expect(among.in['operations.counter'].toSorted()).toEqual(unsuccessful.toSorted())
   })
 
   test('keeps a date of the stop that is still to come, and tells one that has passed', () => {
