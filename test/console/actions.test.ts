@@ -318,16 +318,24 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
     const { status, body } = await at.house.call<{ task: TaskView }>('POST', TASKS, {
       task: {
         name: 'In another time',
-        schedule: { start: { date: '2099-01-15T09:30:00Z' } },
+        schedule: {
+          start: { date: '2099-01-15T09:30:00Z' },
+          stop: { date: '2099-07-15T09:30:00Z' },
+          repeating: { period: { each: 1, unit: 'DAYS' } },
+        },
         job: { request: { name: 'REFRESH_INFO', target: { append: { entities: ['pump-1'] } } } },
       },
     })
     expect(status, JSON.stringify(body)).toBe(201)
     const page = await at.visit(`/tasks/${body.task.id}`)
-    const first = page.getByRole('region', { name: 'Schedule' }).locator('time').first()
+    const schedule = page.getByRole('region', { name: 'Schedule' })
+    const first = schedule.locator('time').first()
     await first.hover()
     expect(await first.textContent()).toMatch(/15 Jan.* 10:30/)
     expect(await first.getAttribute('title')).toBe('2099-01-15 09:30:00.000 UTC')
+    const end = schedule.locator('dt').filter({ hasText: 'Ends' }).locator('+ dd time')
+    expect(await end.textContent()).toBe('15 Jul 2099 11:30:00')
+    expect(await end.getAttribute('title')).toBe('2099-07-15 09:30:00.000 UTC')
   })
 })
 

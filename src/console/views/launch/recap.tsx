@@ -6,7 +6,8 @@ import { useTypes } from '../../types.ts'
 import { readable } from '../../words.ts'
 import { limitWords } from '../job/job-facts.tsx'
 import { windowWords } from '../job/window-words.ts'
-import { repeatWords, stopWords } from '../tasks/schedule-words.ts'
+import { Ends } from '../tasks/ends.tsx'
+import { repeatWords } from '../tasks/schedule-words.ts'
 import { type Draft, requestOf, taskScheduleOf } from './draft.ts'
 import { wordsOfTarget } from './target-words.ts'
 
@@ -57,7 +58,9 @@ function Rhythm({ draft }: { readonly draft: Draft }) {
           <Instant at={draft.startDate} />
         </Fact>
       )}
-      <Fact name="Ends">{stopWords(schedule)}</Fact>
+      <Fact name="Ends">
+        <Ends schedule={schedule} />
+      </Fact>
     </>
   )
 }

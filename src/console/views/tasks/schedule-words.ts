@@ -27,13 +27,6 @@ export function repeatWords(schedule: Readonly<Record<string, unknown>>): string
   return `day ${dates.day} of ${months.length === 12 ? 'every month' : months.join(', ')}${at}`
 }
 
-/** When it ends, in words. */
-export function stopWords(schedule: Readonly<Record<string, unknown>>): string {
-  const { date, executions } = (schedule.stop ?? {}) as { date?: string; executions?: number }
-  if (executions !== undefined) return `after ${executions} ${executions === 1 ? 'job' : 'jobs'}`
-  return date ?? 'never'
-}
-
 interface Titled {
   readonly name?: string | undefined
   readonly schedule: unknown

@@ -19,7 +19,8 @@ import { useMay } from '../../session.ts'
 import { sharesOf } from '../../words.ts'
 import { targetWords } from '../job/job-facts.tsx'
 import { windowWords } from '../job/window-words.ts'
-import { repeatWords, stopWords, taskTitle } from './schedule-words.ts'
+import { Ends } from './ends.tsx'
+import { repeatWords, taskTitle } from './schedule-words.ts'
 
 const JOBS: readonly Column<JobView>[] = [
   {
@@ -180,7 +181,9 @@ function Facts({ task, touches }: { readonly task: TaskView; readonly touches: n
         <Instant at={start} />
       </dd>
       <dt>Ends</dt>
-      <dd>{stopWords(task.schedule)}</dd>
+      <dd>
+        <Ends schedule={task.schedule} />
+      </dd>
       <dt>Next</dt>
       <dd>
         <Instant at={task.report.nextDate} none="none" />
