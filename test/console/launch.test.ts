@@ -183,6 +183,63 @@ describe.skipIf(!hasBrowser)('launching, and finding', () => {
     await expect.poll(() => page.url()).toMatch(/\/tasks\/(?!new)/)
   })
 
+  test('who means to make a task that would run nothing is asked again when that has another reason', async () => {
+    const page = await at.visit('/tasks/new/whom?type=REFRESH_INFO')
+    await page.getByText('A tag', { exact: true }).click()
+    await page.getByLabel('Tag', { exact: true }).fill('mounted-later')
+    await page.getByRole('button', { name: 'When' }).click()
+    await page.getByLabel('At', { exact: true }).fill('12:00')
+    // The nights: the hour after noon is none of theirs.
+    await page.getByLabel('Only at certain hours').click()
+    await page.getByRole('button', { name: 'Plan' }).click()
+    await page.getByLabel('Create it all the same: each run looks for its devices anew').check()
+    const create = page.getByRole('button', { name: /^Create the task on / })
+    expect(await create.isEnabled()).toBe(true)
+    await at.house.provision('late-1', { 'provision.administration.tags': ['mounted-later'] })
+    // Whoever comes back to the page is shown the plan as it is now.
+    let plans = 0
+    page.on('response', response => {
+      if (response.url().endsWith('/operation/jobs/plan')) plans += 1
+    })
+    const comeBack = async () => {
+      const before = plans
+      const plannedAnew = async () => {
+        await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')))
+        return plans
+      }
+      await expect.poll(plannedAnew).toBeGreaterThan(before)
+    }
+    await comeBack()
+    const other = page.getByLabel('Create it all the same: its next run would launch nothing')
+    await other.waitFor()
+    expect([await other.isChecked(), await create.isEnabled()]).toEqual([false, false])
+    await other.check()
+    await comeBack()
+    expect([await other.isChecked(), await create.isEnabled()]).toEqual([true, true])
+  })
+
+  test('a job that is not to start yet is warned of as if it were activated now', async () => {
+    const page = await at.visit('/launch/whom?type=REFRESH_INFO')
+    await page.route('**/operation/jobs/plan', async route => {
+      const response = await route.fetch()
+      const plan: PlanView = await response.json()
+      const launch = { ...plan.launch, notLaunched: plan.target.total, stopDate: '2099-03-10T09:00:00.000Z' }
+      await route.fulfill({ response, json: { ...plan, launch } })
+    })
+    await page.getByText('A tag', { exact: true }).click()
+    await page.getByLabel('Tag', { exact: true }).fill('valve')
+    await page.getByRole('button', { name: 'When' }).click()
+    await page.getByRole('radiogroup', { name: 'When it starts' }).getByText('Not yet').click()
+    await page.getByText('Nothing would run if it were activated now.').waitFor()
+    await page.getByRole('button', { name: 'Plan' }).click()
+    await page.getByText('Nothing would run if it were activated now.').waitFor()
+    await page.getByLabel('Create it all the same: activated now, it would run nothing').check()
+    await page.getByRole('button', { name: 'Create the job on 2 devices' }).click()
+    await expect.poll(() => page.url()).toMatch(/\/jobs\/[0-9a-f]{16}$/)
+    const { request, report } = await readJob(at.house.client, page.url().slice(-16))
+    expect([request.name, report.summary.status]).toEqual(['REFRESH_INFO', 'IDLE'])
+  })
+
   test('a firmware update is launched with the elements of its bundle, one below the other', async () => {
     const page = await at.visit('/launch/what?type=UPDATE')
     await page.getByRole('textbox', { name: 'Version of the bundle' }).fill('2.4.0')

@@ -5,14 +5,20 @@ import { NOTHING_RUNS, nothingRunsWords, whyNothingRuns } from '../../contract/c
 import { Instant } from '../figures.tsx'
 import { Icon } from './icons.tsx'
 
-/** The warning; nothing where something runs. */
-export function NothingRunsBox({ plan }: { readonly plan: PlanView }) {
+/** The warning; nothing where something runs. A job that is not launched yet is planned as if it were activated now. */
+export function NothingRunsBox({
+  plan,
+  isLaunched = true,
+}: {
+  readonly plan: PlanView
+  readonly isLaunched?: boolean
+}) {
   if (whyNothingRuns(plan) === null) return null
   return (
     <div className="problem" role="alert">
       <Icon name="warning" size={22} />
       <div>
-        <p className="strong">{NOTHING_RUNS}</p>
+        <p className="strong">{isLaunched ? NOTHING_RUNS : 'Nothing would run if it were activated now.'}</p>
         <p>{Children.toArray(nothingRunsWords(plan, at => <Instant at={at} />))}</p>
       </div>
     </div>

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import type { PlanView } from '../../../contract/client/client.ts'
-import { type NothingRuns, whyNothingRuns } from '../../../contract/client/plan-words.ts'
+import { type NothingRuns, nothingRunsWords, whyNothingRuns } from '../../../contract/client/plan-words.ts'
 import { count, counted } from '../../figures.tsx'
 import { LARGE } from '../../parts/action.tsx'
 import { Curl } from '../../parts/curl.tsx'
@@ -34,7 +34,10 @@ export function Go({
   const { total } = plan.target
   const mustType = total >= LARGE
   const nothing = whyNothingRuns(plan)
-  const [isMeant, setMeant] = useState(false)
+  // The instants move with the clock, and what is warned of stays the same.
+  const warning = nothing && nothingRunsWords(plan, () => '').join('')
+  const [meant, setMeant] = useState<string | null>(null)
+  const isMeant = meant === warning
   const barred = nothing === 'noDevice' && !isTask ? whyBarred(draft) : null
   const isTyped = !mustType || Number(typed.replace(/[\s,.']/g, '')) === total
   const isRight = isTyped && barred === null && (nothing === null || isMeant)
@@ -61,9 +64,9 @@ export function Go({
         {barred && <p className="bad">{barred}</p>}
         {nothing && !barred && (
           <Checkbox
-            label={`${isLaunched ? 'Launch' : 'Create'} it all the same: ${isTask ? laterRuns(nothing) : 'nothing of it would run'}`}
+            label={`${isLaunched ? 'Launch' : 'Create'} it all the same: ${isTask ? laterRuns(nothing) : present(isLaunched)}`}
             checked={isMeant}
-            onChange={event => setMeant(event.currentTarget.checked)}
+            onChange={event => setMeant(event.currentTarget.checked ? warning : null)}
           />
         )}
         {mustType && (
@@ -105,6 +108,10 @@ const whyBarred = ({ target }: Draft): string =>
 /** What may still come of a task whose next run comes to nothing. */
 const laterRuns = (nothing: NothingRuns): string =>
   nothing === 'noDevice' ? 'each run looks for its devices anew' : 'its next run would launch nothing'
+
+/** What comes of a job that would run nothing now; one that is not launched yet may run something later. */
+const present = (isLaunched: boolean): string =>
+  isLaunched ? 'nothing of it would run' : 'activated now, it would run nothing'
 
 /** The same with curl: one command, or a script where the list takes several. */
 function TheSame({ draft, isTask }: { readonly draft: Draft; readonly isTask: boolean }) {

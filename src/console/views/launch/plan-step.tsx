@@ -39,7 +39,7 @@ export default function PlanStep({ draft, isTask }: { readonly draft: Draft; rea
   return (
     <div className="columns">
       <div className="span-8 stack">
-        <NothingRunsBox plan={plan} />
+        <NothingRunsBox plan={plan} isLaunched={isTask || draft.start !== 'never'} />
         <Recap draft={draft} isTask={isTask} />
         <Curve plan={plan} isTask={isTask} />
         <Refusals plan={plan} />

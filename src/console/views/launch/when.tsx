@@ -174,7 +174,7 @@ function Preview({ draft, isTask }: { readonly draft: Draft; readonly isTask: bo
   if (!found.data) return null
   return (
     <>
-      <NothingRunsBox plan={found.data} />
+      <NothingRunsBox plan={found.data} isLaunched={isTask || settled.start !== 'never'} />
       <Curve plan={found.data} isTask={isTask} />
     </>
   )
