@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { JobView } from '../../src/contract/client/client.ts'
 import type { DeliveriesPage } from '../../src/contract/delivery.ts'
 import type { TaskView } from '../../src/contract/task.ts'
 import type { WhyView } from '../../src/contract/why.ts'
@@ -11,7 +12,7 @@ import type { Fleet } from '../../src/simulator/fleet.ts'
 import { bringUpFleet } from '../service/fleet.ts'
 import { createJob, readJob, readOperations } from '../service/jobs.ts'
 import { notes } from '../south/parts.ts'
-import { type Console, confirm, hasBrowser, openConsole } from './browser.ts'
+import { type Console, confirm, hasBrowser, loseAnswer, openConsole } from './browser.ts'
 
 const TASKS = '/north/v80/operation/tasks'
 
@@ -230,6 +231,31 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
     const summary = async () => (await readJob(at.house.client, jobOf(page))).report.summary
     await expect.poll(summary).toMatchObject(done)
     await page.locator('.page-facts').getByText('Finished', { exact: true }).waitFor()
+  })
+
+  test('a launch whose answers were lost is gone on with when it is asked again: it is one job, and no device is listed twice', async () => {
+    const page = await at.visit('/launch/whom?type=REFRESH_INFO')
+    await page.getByRole('textbox', { name: 'Devices' }).fill([...pumps(140), 'nobody-1'].join(', '))
+    await page.getByRole('button', { name: 'When' }).click()
+    await page.getByRole('button', { name: 'Plan' }).click()
+    await page.getByLabel('Type 140 to confirm').fill('140')
+    const launch = page.getByRole('button', { name: 'Refresh information on 140 devices' })
+    at.forgive(/ERR_FAILED/)
+    // The answer to the job itself, to the second part of its list, and to its activation.
+    const made = loseAnswer<{ id: string }>(page, 'POST', '**/operation/jobs')
+    await launch.click()
+    const { id } = await made
+    for (const status of ['IDLE', 'IN_PROGRESS']) {
+      const changed = loseAnswer<JobView>(page, 'PUT', `**/operation/jobs/${id}`)
+      await expect.poll(() => launch.isEnabled()).toBe(true)
+      await launch.click()
+      expect((await changed).report.summary).toMatchObject({ total: 140, status })
+    }
+    await expect.poll(() => launch.isEnabled()).toBe(true)
+    await launch.click()
+    await expect.poll(() => jobOf(page)).toBe(id)
+    const { summary, target } = (await readJob(at.house.client, id)).report
+    expect([summary.total, target]).toEqual([140, { notProvisioned: ['nobody-1'] }])
   })
 
   test('what is about to be launched is still there when the page is loaded anew, until it is launched or begun anew', async () => {

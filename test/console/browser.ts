@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page, type Route } from 'playwright-core'
 import { afterAll, afterEach, expect } from 'vitest'
 import { ADMIN, type House, openHouse } from '../service/house.ts'
 import { buildWhereOld } from './build.ts'
@@ -107,6 +107,20 @@ export async function confirm(page: Page, verb: string, devices: number): Promis
   }
   await button.click()
   await dialog.waitFor({ state: 'detached' })
+}
+
+/** Has the answer to the next request of this kind get lost on its way: the service has done it. Answers what it had answered. */
+export function loseAnswer<Answered>(page: Page, method: string, address: string): Promise<Answered> {
+  return new Promise(resolve => {
+    let isLost = false
+    const lose = async (route: Route) => {
+      if (isLost || route.request().method() !== method) return await route.fallback()
+      isLost = true
+      resolve(await (await route.fetch()).json())
+      await route.abort()
+    }
+    void page.route(address, lose)
+  })
 }
 
 async function launch(): Promise<Browser> {

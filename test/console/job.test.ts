@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { isFinal } from '../service/house.ts'
 import { createJob, readJob, readOperations } from '../service/jobs.ts'
-import { type Console, confirm, hasBrowser, openConsole } from './browser.ts'
+import { type Console, confirm, hasBrowser, loseAnswer, openConsole } from './browser.ts'
 import { pulling } from './pulling.ts'
 
 const HOUR_MS = 3_600_000
@@ -198,6 +198,35 @@ describe.skipIf(!hasBrowser)('a job in the console', () => {
     const entities = async () => (await readOperations(at.house.client, made)).map(each => each.entityId)
     await expect.poll(entities).toEqual(['away'])
     await at.house.call('DELETE', `/north/v80/operation/jobs/${made}`)
+  })
+
+  test('a retry whose answer was lost is made once when it is asked again, and once more when its dialog is opened anew', async () => {
+    await at.house.provision('twice')
+    const target = { append: { entities: ['twice'] } }
+    const { id } = await createJob(at.house.client, { name: 'REFRESH_INFO', target, active: false })
+    await at.house.call('DELETE', `/north/v80/operation/jobs/${id}`)
+    const page = await at.visit(`/jobs/${id}`)
+    const dialog = page.getByRole('dialog')
+    const retry = async () => {
+      await page.getByRole('button', { name: 'Retry the unsuccessful' }).click()
+      await dialog.getByRole('checkbox', { name: /^cancelled by a user/ }).check()
+    }
+    await retry()
+    at.forgive(/ERR_FAILED/)
+    const lost = loseAnswer<{ id: string }>(page, 'POST', '**/operation/jobs')
+    await dialog.getByRole('button', { name: 'Retry the unsuccessful' }).click()
+    const first = (await lost).id
+    await dialog.getByRole('alert').waitFor()
+    await confirm(page, 'Retry the unsuccessful', 1)
+    await expect.poll(() => page.url().slice(-16)).toBe(first)
+    await page.goBack()
+    await expect.poll(() => page.url().slice(-16)).toBe(id)
+    await retry()
+    await confirm(page, 'Retry the unsuccessful', 1)
+    await expect.poll(() => [id, first].includes(page.url().slice(-16))).toBe(false)
+    for (const made of [first, page.url().slice(-16)]) {
+      await at.house.call('DELETE', `/north/v80/operation/jobs/${made}`)
+    }
   })
 
   test('a retry says which of the chosen devices are no more and which stop has passed, and is not offered for parameters of their own', async () => {

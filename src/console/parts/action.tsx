@@ -14,6 +14,7 @@ import { DialogEnd } from './dialog-end.tsx'
 import { Icon, type IconName } from './icons.tsx'
 import { NothingRunsBox } from './nothing-runs.tsx'
 import { Notice } from './notice.tsx'
+import { useOnce } from './once.ts'
 import { Failed } from './states.tsx'
 
 /** From so many devices on, the count is typed. */
@@ -25,7 +26,9 @@ export interface ActionProps<T> {
   readonly icon?: IconName
   readonly ask: Ask<T>
   /** does the request, where more is wanted of its answer than the body */
-  readonly send?: () => Promise<T>
+  readonly send?: (asked: Ask<T>) => Promise<T>
+  /** it makes a job: however often it is sent while the dialog is open, one */
+  readonly makesJob?: boolean
   /** what will happen, in a sentence or two */
   readonly children: ReactNode
   /** how many devices it touches; null where it touches none, left out where the plan counts them */
@@ -81,7 +84,8 @@ export function Action<T>(props: ActionProps<T>) {
 function Confirmation<T>({
   name,
   ask: asked,
-  send = () => ask(asked),
+  send = each => ask(each),
+  makesJob = false,
   children,
   touches: present,
   plan,
@@ -95,8 +99,9 @@ function Confirmation<T>({
 }: ActionProps<T> & { readonly onClose: () => void }) {
   const queries = useQueryClient()
   const [typed, setTyped] = useState('')
+  const once = useOnce()
   const doing = useMutation({
-    mutationFn: send,
+    mutationFn: () => send(makesJob ? once(asked) : asked),
     onSuccess: async answer => {
       onClose()
       onDone?.(answer)

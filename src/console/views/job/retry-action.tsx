@@ -57,9 +57,10 @@ export function RetryAction({ job, onLaunched }: { readonly job: JobView; readon
       ask={making}
       plan={asking('POST /operation/jobs/plan', given)}
       // Devices may have ended since this was last asked.
-      send={async () => {
+      makesJob
+      send={async asked => {
         if (mayHaveOwn && (await ask(ownSearch))) throw new Error(OWN)
-        return await ask(making)
+        return await ask(asked)
       }}
       onOpen={() => {
         setOpened(true)

@@ -9,6 +9,7 @@ import { count, counted } from '../../figures.tsx'
 import { LARGE } from '../../parts/action.tsx'
 import { Curl } from '../../parts/curl.tsx'
 import { Icon } from '../../parts/icons.tsx'
+import type { Once } from '../../parts/once.ts'
 import { Panel } from '../../parts/page.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { save } from '../../request.ts'
@@ -22,10 +23,12 @@ export function Go({
   draft,
   plan,
   isTask,
+  once,
 }: {
   readonly draft: Draft
   readonly plan: PlanView
   readonly isTask: boolean
+  readonly once: Once
 }) {
   const [, go] = useLocation()
   const queries = useQueryClient()
@@ -42,7 +45,7 @@ export function Go({
   const isTyped = !mustType || Number(typed.replace(/[\s,.']/g, '')) === total
   const isRight = isTyped && barred === null && (nothing === null || isMeant)
   const making = useMutation({
-    mutationFn: () => makeJob(draft, isTask, setDone),
+    mutationFn: () => makeJob(draft, isTask, once, setDone),
     onSuccess: async path => {
       forgetDraft(isTask)
       await queries.invalidateQueries()

@@ -2,7 +2,10 @@
  * Makes the job or the task of a draft: in one request, or, where its list is long, inactive at first and filled in parts. What is done
  * and what is shown as commands are the same requests.
  */
+import type { JobView } from '../../../contract/client/client.ts'
+import type { Once } from '../../parts/once.ts'
 import { type Ask, ask, asking, curlOf } from '../../request.ts'
+import { refusedCount } from '../../words.ts'
 import { type Draft, isLong, LISTED_MAX, requestOf, resourceTypeOf, taskScheduleOf } from './draft.ts'
 
 /** The request that makes the task of a draft. */
@@ -26,27 +29,44 @@ interface Following {
   readonly listed: number
 }
 
-/** What follows for a job whose list is long: its further parts, and its activation. */
-function* following(draft: Draft, jobId: string): Generator<Following> {
+/** What follows for a job whose list is long, of which so much stands in it: its further parts, and its activation. */
+function* following(draft: Draft, jobId: string, listed = LISTED_MAX): Generator<Following> {
   if (!isLong(draft)) return
   const put = (request: object) =>
     asking('PUT /operation/jobs/{jobId}', { path: { jobId }, body: { job: { request } } })
-  for (let from = LISTED_MAX; from < draft.list.length; from += LISTED_MAX) {
+  for (let from = listed; from < draft.list.length; from += LISTED_MAX) {
     const entities = draft.list.slice(from, from + LISTED_MAX)
     yield { ask: put({ target: { append: { entities } } }), listed: from + entities.length }
   }
   if (requestOf(draft).active !== false) yield { ask: put({ active: true }), listed: draft.list.length }
 }
 
-/** Answers the address of what was made. `told` hears how many devices have been listed. */
-export async function makeJob(draft: Draft, isTask: boolean, told: (listed: number) => void): Promise<string> {
+/**
+ * Answers the address of what was made. `told` hears how many devices have been listed. Done again with the same `once`, it goes on with
+ * the job that is there, where it broke off.
+ */
+export async function makeJob(
+  draft: Draft,
+  isTask: boolean,
+  once: Once,
+  told: (listed: number) => void,
+): Promise<string> {
   if (isTask) return `/tasks/${encodeURIComponent((await ask(taskMaking(draft))).task.id)}`
-  const { id } = await ask(jobMaking(draft))
-  for (const each of following(draft, id)) {
-    await ask(each.ask)
-    told(each.listed)
+  const job = await ask(once(jobMaking(draft)))
+  // What has been activated is complete.
+  if (job.report.summary.status === 'IDLE') {
+    for (const each of following(draft, job.id, listedIn(job))) {
+      await ask(each.ask)
+      told(each.listed)
+    }
   }
-  return `/jobs/${id}`
+  return `/jobs/${job.id}`
+}
+
+/** How many identifiers a job was given: each is in it, or refused. */
+function listedIn({ report: { summary, target = {} } }: JobView): number {
+  const { notProvisioned, notAllowed, duplicated } = target
+  return summary.total + [notProvisioned, notAllowed, duplicated].reduce((sum, each) => sum + refusedCount(each), 0)
 }
 
 /** The same as a script for a shell, for a job that takes more than one request. It prints the id of the job. */

@@ -8,6 +8,7 @@ import { Fact } from '../../parts/fact.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { NothingRunsBox } from '../../parts/nothing-runs.tsx'
 import { Notice } from '../../parts/notice.tsx'
+import { useOnce } from '../../parts/once.ts'
 import { Panel } from '../../parts/page.tsx'
 import { Failed, Loading } from '../../parts/states.tsx'
 import { persistent } from '../../persistent.ts'
@@ -32,6 +33,8 @@ export function planOf(draft: Draft, isTask: boolean): Ask<PlanView> {
 export default function PlanStep({ draft, isTask }: { readonly draft: Draft; readonly isTask: boolean }) {
   const asked = useMemo(() => planOf(draft, isTask), [draft, isTask])
   const found = useAsked(asked)
+  // Here, since what stands below goes away while the service does.
+  const once = useOnce()
   if (found.isPending) return <Loading what="the plan" />
   if (found.isError) return <Failed error={found.error} retry={() => void found.refetch()} />
   const plan = found.data
@@ -46,7 +49,7 @@ export default function PlanStep({ draft, isTask }: { readonly draft: Draft; rea
       </div>
       <div className="span-4 stack">
         <Risk plan={plan} />
-        <Go draft={draft} plan={plan} isTask={isTask} />
+        <Go draft={draft} plan={plan} isTask={isTask} once={once} />
       </div>
     </div>
   )
