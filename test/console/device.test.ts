@@ -78,6 +78,21 @@ describe.skipIf(!hasBrowser)('a device in the console', () => {
       await page.getByRole('option', { name: choice, exact: true }).click()
       await expect.poll(async () => (await rows.allTextContents()).toSorted()).toEqual(found)
     }
+    // Each says how it stands, and since when; what keeps no connection says nothing of it.
+    const cell = (id: string) => page.getByRole('row').filter({ hasText: id }).getByRole('cell').nth(5)
+    const connectionOf = async (id: string) =>
+      (await at.house.call<Connection>('GET', CONNECTION.replace('lamp-1', id))).body
+    const sinceOf = (id: string) => cell(id).locator('time').getAttribute('datetime')
+    await cell('stays')
+      .getByText(/^connected since /)
+      .waitFor()
+    expect(await sinceOf('stays')).toBe((await connectionOf('stays')).connectedDate)
+    await cell('goes')
+      .getByText(/^away since /)
+      .waitFor()
+    expect(await sinceOf('goes')).toBe((await connectionOf('goes')).disconnectedDate)
+    expect(await cell('new').textContent()).toBe('never connected')
+    for (const id of ['called', 'asks', 'unaddressed']) expect(await cell(id).textContent(), id).toBe('–')
     await choose('Connected', ['stays'])
     await choose('Not connected', ['goes', 'new'])
     await choose('Went away', ['goes'])

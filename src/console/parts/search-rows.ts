@@ -9,7 +9,8 @@ interface Found {
 }
 
 /**
- * Rows of a search. `asked` makes the request for a body; `member` is what the rows stand under; `noun` is what forgets them.
+ * Rows of a search. `asked` makes the request for a body; `member` is what the rows stand under; `noun` is what forgets them. With a
+ * `select` the rows hold that alone, while `whole` has all that there is.
  */
 export function searchRows<Row>(
   noun: string,
@@ -17,6 +18,7 @@ export function searchRows<Row>(
   asked: (body: SearchBody) => Ask<unknown>,
   member: string,
   live = false,
+  select?: SearchBody['select'],
 ): Rows<Row> & { readonly whole: Ask<unknown> } {
   const whole = asked(body)
   return {
@@ -25,7 +27,9 @@ export function searchRows<Row>(
     whole,
     read: async ({ number, size, cursor }: PageAsked, signal: AbortSignal) => {
       const limit = cursor === undefined ? { start: number, size } : { cursor, size }
-      const found = (await ask(asked({ ...body, limit }), signal)) as (Found & Record<string, unknown>) | undefined
+      const found = (await ask(asked({ ...body, ...(select && { select }), limit }), signal)) as
+        | (Found & Record<string, unknown>)
+        | undefined
       return { rows: (found?.[member] ?? []) as readonly Row[], of: found?.page.of ?? 1, cursor: found?.page.cursor }
     },
   }

@@ -11,10 +11,15 @@ import { anywhere, searchRows } from '../../parts/search-rows.ts'
 import { Empty } from '../../parts/states.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
 import { asking } from '../../request.ts'
+import { CONNECTION_FIELDS, ConnectionCell } from './connection-cell.tsx'
 import { CONNECTIONS, connectionFilter } from './connection-filter.ts'
-import { identifierOf, textIn } from './flattened.ts'
+import { textOf } from './flattened.ts'
 
+/** The values of an entity that are shown, by their fields. */
 type Entity = Readonly<Record<string, unknown>>
+
+const IDENTIFIER = 'provision.administration.identifier'
+const identifierOf = (row: Entity): string => textOf(row[IDENTIFIER])
 
 const KINDS = [
   { value: '', label: 'Devices' },
@@ -29,24 +34,45 @@ const column = (key: string, title: string, field: string, width: string, wide =
   title,
   width,
   wide,
-  cell: row => textIn(row[field]) || <span className="quiet">–</span>,
+  cell: row => textOf(row[field]) || <span className="quiet">–</span>,
 })
 
 const COLUMNS: readonly Column<Entity>[] = [
   {
     key: 'identifier',
     title: 'Identifier',
-    width: '26%',
+    width: '22%',
     fills: true,
     cell: row => <Link href={`/devices/${encodeURIComponent(identifierOf(row))}`}>{identifierOf(row)}</Link>,
-    under: row => textIn(row['provision.device.name']) || textIn(row['provision.device.model']),
+    under: row => textOf(row['provision.device.name']) || textOf(row['provision.device.model']),
   },
-  column('name', 'Name', 'provision.device.name', '18%'),
-  column('model', 'Model', 'provision.device.model', '14%'),
+  column('name', 'Name', 'provision.device.name', '15%'),
+  column('model', 'Model', 'provision.device.model', '12%'),
   column('flow', 'Reached by', 'provision.device.operation.flow', '110px'),
-  column('status', 'Status', 'provision.device.operationalStatus', '12%'),
-  column('tags', 'Tags', 'provision.administration.tags', '', false),
+  column('status', 'Status', 'provision.device.operationalStatus', '10%'),
 ]
+
+/** Devices alone have a connection. */
+const CONNECTION: Column<Entity> = {
+  key: 'connection',
+  title: 'Connection',
+  width: '256px',
+  wide: true,
+  cell: row => <ConnectionCell row={row} />,
+}
+const TAGS = column('tags', 'Tags', 'provision.administration.tags', '', false)
+
+const OF_ENTITIES = [...COLUMNS, TAGS]
+const OF_DEVICES = [...COLUMNS, CONNECTION, { ...TAGS, under: (row: Entity) => <ConnectionCell row={row} none="" /> }]
+
+const SHOWN = [
+  IDENTIFIER,
+  'provision.device.name',
+  'provision.device.model',
+  'provision.device.operationalStatus',
+  'provision.administration.tags',
+  ...CONNECTION_FIELDS,
+].map(name => ({ name }))
 
 export default function Devices() {
   const [words, setWords] = useAddressed('words')
@@ -76,7 +102,7 @@ export default function Devices() {
   const query = { flattened: true, caseSensitive: false }
   const asked = (body: object) =>
     kind === '' ? asking('POST /search/devices', { query, body }) : asking('POST /search/entities', { query, body })
-  const rows = searchRows<Entity>('devices', { filter }, asked, kind === '' ? 'devices' : 'entities')
+  const rows = searchRows<Entity>('devices', { filter }, asked, kind === '' ? 'devices' : 'entities', false, SHOWN)
   const isFiltered = parts.length > 0
   return (
     <Page
@@ -111,7 +137,7 @@ export default function Devices() {
       </div>
       <VirtualTable
         label="Devices"
-        columns={COLUMNS}
+        columns={kind === '' ? OF_DEVICES : OF_ENTITIES}
         rows={rows}
         rowKey={identifierOf}
         onState={setState}

@@ -9,9 +9,12 @@ export function boxed(box: unknown): { readonly value: unknown; readonly at?: st
   return { value, ...(typeof when === 'string' && { at: when }) }
 }
 
-/** A value as text: lists with commas, objects as JSON. */
-export function textIn(box: unknown): string {
-  const value = Array.isArray(box) ? box.map(each => boxed(each).value) : boxed(box).value
+/** The value in a box, or in a list of boxes, as text. */
+export const textIn = (box: unknown): string =>
+  textOf(Array.isArray(box) ? box.map(each => boxed(each).value) : boxed(box).value)
+
+/** A value as text: lists with commas, objects by their name or as JSON. */
+export function textOf(value: unknown): string {
   if (value === undefined || value === null) return ''
   if (Array.isArray(value)) return value.map(String).join(', ')
   if (typeof value === 'object') return String((value as { name?: unknown }).name ?? JSON.stringify(value))
