@@ -29,7 +29,7 @@ export interface Written {
 export interface Committed {
   /** open operations as they were written */
   readonly written: readonly Written[]
-  /** those that ended, by `keyText` */
+  /** those that are open no more, by `keyText` */
   readonly ended: readonly string[]
   /** the rules of their jobs by which it was decided */
   readonly rules: readonly JobRules[]

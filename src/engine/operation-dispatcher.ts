@@ -6,7 +6,7 @@
 import { goRound, type Round } from '../domain/fairness.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import type { DeviceNumbers } from '../store/operation-devices.ts'
-import { isFaultOfContent } from './batch-faults.ts'
+import { isFaultOfContent, wasOtherwise } from './batch-faults.ts'
 import { claimLimits } from './claim-limits.ts'
 import {
   ALL_PARTITIONS,
@@ -90,7 +90,7 @@ export function createOperationDispatch(
       return await withTrust(true)
     } catch (error) {
       if (!isFaultOfContent(error)) throw error
-      trust.lose()
+      if (wasOtherwise(error)) trust.lose()
       return await withTrust(false)
     }
   }

@@ -58,14 +58,15 @@ interface Submission {
 interface Lane {
   readonly queue: Submission[]
   timer: NodeJS.Timeout | null
-  /** batches that are being written: at most two, the second of which waits for nothing but its turn */
+  /** batches that are being written: at most two, one behind the other */
   readonly underWay: Set<Promise<void>>
   /** what the batches under way concern */
   readonly entities: Set<bigint>
   readonly line: Line
 }
 
-/** Starts gathering. Happenings of one entity keep their order: they share a lane, and a lane applies one batch at a time. */
+/** Starts gathering. Happenings of one entity keep their order: they share a lane, and no batch has anything of an operation of which another
+ * is under way. */
 export function createOperationGatherer(options: GathererOptions): OperationGatherer {
   const {
     database,

@@ -18,7 +18,7 @@ import type { OperationRequest } from './connector.ts'
 import { addressOf, type Due, LaunchBatch, needsSlot } from './launch-batch.ts'
 import { type Committed, decide, inBatch, jobOfBatch, openAs } from './operation-batch.ts'
 import { applyHappenings } from './operation-transitions.ts'
-import { writeAll } from './operations-remembered.ts'
+import { writeAll } from './operation-writing.ts'
 import type { HasRoom, RoutedAddress } from './request-sender.ts'
 
 /** When what this node claimed is looked after by whoever comes first. */

@@ -32,9 +32,9 @@ import {
   openAsEnded,
   type Written,
 } from './operation-batch.ts'
-import { carryOut } from './operation-consequences.ts'
 import type { Answer, Happening } from './operation-draft.ts'
 import type { OperationMemory } from './operation-memory.ts'
+import { carryOut } from './operation-writing.ts'
 
 /** What the caller knows of the operations before they are read. */
 export interface Known {
@@ -86,7 +86,7 @@ async function applyRound(
   batch: Batch,
   known: Known | null,
 ): Promise<void> {
-  const jobs = await open(tx, operations, batch.rules, known ?? {})
+  const jobs = await open(tx, operations, batch, known ?? {})
   for (const operation of operations.values()) {
     decide(operation, jobs.get(operation.key.job), batch.now, batch.answers)
   }
@@ -102,7 +102,7 @@ async function applyRound(
 async function open(
   tx: Transaction,
   operations: ReadonlyMap<string, InBatch>,
-  askedRules: Batch['rules'],
+  { rules: askedRules, ended }: Batch,
   { read, memory }: Known,
 ): Promise<Jobs> {
   const remembered: [InBatch, OperationRow][] = []
@@ -126,6 +126,7 @@ async function open(
   const missing: OperationKey[] = []
   for (const { draft, key } of operations.values()) if (!draft) missing.push(key)
   for (const row of await readEndedOperations(tx, missing)) openAsEnded(operations.get(keyText(row))!, row)
+  for (const key of missing) ended.push(keyText(key))
   return jobs
 }
 

@@ -2,28 +2,14 @@
  * Applies what happened to operations that this node remembers, in one exchange with the database: nothing is read, everything is decided by
  * memory, and the write undoes itself where anything is not as remembered. Refuses to read.
  */
-import { type AtOnce, isRepeatable, sqlState } from '../store/database.ts'
+import { isRepeatable, sqlState } from '../store/database.ts'
 import { assertRules } from '../store/jobs.ts'
 import type { Line } from '../store/line.ts'
-import { endAllOperations, lockOperations, updateAllOperations } from '../store/operations.ts'
-import { isFaultOfContent } from './batch-faults.ts'
-import {
-  type Applied,
-  type Committed,
-  changeOf,
-  decide,
-  draftedOf,
-  endOf,
-  type InBatch,
-  inBatch,
-  type JobOfBatch,
-  jobOfBatch,
-  Outcome,
-  openAs,
-} from './operation-batch.ts'
-import { carryOut } from './operation-consequences.ts'
+import { isFaultOfContent, wasOtherwise } from './batch-faults.ts'
+import { type Applied, decide, type InBatch, inBatch, type JobOfBatch, jobOfBatch, openAs } from './operation-batch.ts'
 import type { Answer, Happening } from './operation-draft.ts'
 import type { OperationMemory } from './operation-memory.ts'
+import { writeAll } from './operation-writing.ts'
 
 /** What came of a batch. */
 export interface Remembered {
@@ -75,39 +61,13 @@ export async function applyRemembered(
     return { applied: { answers, rules, ...written }, left, wasWrong: false }
   } catch (error) {
     if (!isUndone(error)) throw error
-    return { ...untouched, wasWrong: true }
+    return { ...untouched, wasWrong: wasOtherwise(error) }
   }
 }
 
 /** Whether reading finds out which item it is, or gets by: something was otherwise, or a transaction was in the way or in front of this one. */
 function isUndone(error: unknown): boolean {
   return isFaultOfContent(error) || isRepeatable(error) || sqlState(error) === '25P02'
-}
-
-/** Writes what was decided, and leaves to the commit whether everything was still as it was taken for: else the transaction is undone. */
-export function writeAll(
-  tx: AtOnce,
-  operations: readonly InBatch[],
-  jobs: ReadonlyMap<bigint, JobOfBatch>,
-  now: Date,
-): Pick<Committed, 'written' | 'ended'> {
-  const { changed, kept, ends } = draftedOf(operations)
-  // One statement planned by key meets its rows in order; two do not.
-  if (kept.length > 0 && ends.length > 0)
-    tx.behind(
-      lockOperations(
-        tx,
-        changed.map(({ key }) => key),
-      ),
-    )
-  tx.behind(updateAllOperations(tx, kept.map(changeOf)))
-  const closing = ends.map(each => endOf(each, jobs.get(each.key.job)!, now))
-  tx.behind(endAllOperations(tx, closing))
-  const outcome = new Outcome()
-  for (const each of kept) outcome.kept(each)
-  for (const each of ends) outcome.over(each)
-  carryOut(tx, outcome, now)
-  return { written: outcome.written, ended: outcome.ended }
 }
 
 /** The jobs whose rules are remembered. */

@@ -3,7 +3,7 @@
  * that stands behind one that fails. Refuses to know what they are.
  */
 import pg from 'pg'
-import { asked, asking } from './asking.ts'
+import { asked, bound } from './asking.ts'
 import type { AtOnce } from './database.ts'
 import { valueTypes } from './values.ts'
 
@@ -11,7 +11,7 @@ import { valueTypes } from './values.ts'
 interface DriverQuery {
   name: string
   text: string
-  callback: (error: unknown, answers?: pg.QueryResult[]) => void
+  callback: (error: unknown) => void
   submit(connection: DriverConnection): Error | null
   handleRowDescription(message: unknown): void
   handleDataRow(message: unknown): void
@@ -21,26 +21,31 @@ interface DriverQuery {
 }
 
 interface DriverConnection {
-  readonly stream: { cork(): void; uncork(): void }
+  readonly stream: { cork(): void; uncork(): void; destroy(error: Error): void }
   /** names of which it is not answered yet whether they could be prepared */
   readonly submittedNamedStatements: Record<string, string>
   sync(): void
 }
 
+/** What is asked, bound already, so that nothing can be found wrong with it once part of it has been sent. */
+export interface Bound {
+  readonly name: string
+  readonly text: string
+  readonly values?: readonly unknown[]
+}
+
 /**
- * Asks all of them at once; answers once the server has gone through all. Fails with the first that fails, behind which none was run: where
- * the first begins a transaction and the last commits it, all of it takes effect or nothing.
+ * Asks all of them at once; resolved once the server has gone through all. Fails with the first that fails, behind which none was run: where the
+ * first begins a transaction and the last commits it, all of it takes effect or nothing. `waitMs`: how long the client itself waits.
  */
-export function askAtOnce(client: pg.PoolClient, statements: readonly pg.QueryConfig[]): Promise<pg.QueryResult[]> {
-  const answers: pg.QueryResult[] = []
-  const parts = statements.map(statement => {
-    const config = { ...statement, types: valueTypes, queryMode: 'extended' }
-    return new pg.Query(config, (error, answer) => {
-      if (error) failure ??= error
-      else answers.push(answer as unknown as pg.QueryResult)
+export function askAtOnce(client: pg.PoolClient, statements: readonly Bound[], waitMs: number): Promise<void> {
+  let failure: unknown
+  const parts = statements.map(({ name, text, values }) => {
+    const config = { name, text, values: values && [...values], types: valueTypes, queryMode: 'extended' }
+    return new pg.Query(config as pg.QueryConfig, (error: Error | undefined) => {
+      failure ??= error
     }) as unknown as DriverQuery
   })
-  let failure: unknown
   let at = 0
 
   function goTo(place: number): void {
@@ -53,12 +58,9 @@ export function askAtOnce(client: pg.PoolClient, statements: readonly pg.QueryCo
     submit(connection) {
       const withoutSync: DriverConnection = Object.create(connection, { sync: { value() {} } })
       connection.stream.cork()
-      for (const part of parts) {
-        const refusal = part.submit(withoutSync)
-        failure ??= refusal ?? undefined
-        // What cannot be bound keeps what follows it, the commit among it, from being sent.
-        if (failure !== undefined) break
-      }
+      for (const part of parts) failure ??= part.submit(withoutSync) ?? failure
+      // Never, of what is bound; what was sent of it must not be committed by whatever comes behind.
+      if (failure !== undefined) connection.stream.destroy(failure as Error)
       connection.sync()
       connection.stream.uncork()
       goTo(0)
@@ -75,46 +77,46 @@ export function askAtOnce(client: pg.PoolClient, statements: readonly pg.QueryCo
       whole.callback(error)
     },
     handleReadyForQuery(connection) {
-      if (failure === undefined) for (const part of parts) part.handleReadyForQuery(connection)
-      if (failure === undefined) whole.callback(null, answers)
-      else whole.callback(failure)
+      for (const part of parts) part.handleReadyForQuery(connection)
+      whole.callback(failure)
     },
   }
-  const whole = Object.assign(new pg.Query('') as unknown as DriverQuery, handlers)
+  const whole = Object.assign(new pg.Query('') as unknown as DriverQuery, handlers, { query_timeout: waitMs })
   return asked(
     new Promise((resolve, reject) => {
-      whole.callback = (error, all) => (error ? reject(error) : resolve(all!))
+      whole.callback = error => (error ? reject(error) : resolve())
       client.query(whole as unknown as pg.Submittable)
     }),
   )
 }
 
 /**
- * The statements that some work asks, unsent, and what the work itself answers. Their answers never come: whoever asks leaves them behind. Fails
+ * The statements that some work asks, unsent, and what the work itself answers. Their answers never come, so whoever asks leaves them behind. Fails
  * as the asking fails.
  */
-export async function gathered<T>(
-  work: (tx: AtOnce) => T,
-  prefix: string,
-): Promise<[statements: pg.QueryConfig[], result: T]> {
-  const statements: pg.QueryConfig[] = []
+export async function gathered<T>(work: (tx: AtOnce) => T, prefix: string): Promise<[statements: Bound[], result: T]> {
+  const statements: Bound[] = []
   const failures: unknown[] = []
   const result = work({
-    ...asking(statement => {
-      statements.push(statement)
+    run(statement, params) {
+      try {
+        statements.push(bound(statement, params, prefix))
+      } catch (error) {
+        failures.push(error)
+      }
       return new Promise(() => {})
-    }, prefix),
+    },
     behind(answer) {
       answer.catch((error: unknown) => {
         failures.push(error)
       })
     },
   })
-  // What could not even be asked is known by then.
-  await new Promise<void>(resolve => process.nextTick(resolve))
+  // What failed before it asked anything is told ahead of this.
+  await null
   if (failures.length > 0) throw failures[0]
   return [statements, result]
 }
 
 /** A statement of one word. */
-export const named = (word: 'begin' | 'commit'): pg.QueryConfig => ({ name: word, text: word })
+export const named = (word: 'begin' | 'commit'): Bound => ({ name: word, text: word })

@@ -5,7 +5,7 @@
  */
 import pg from 'pg'
 import { bindable } from './array-parameters.ts'
-import type { Queryable, Transaction } from './database.ts'
+import type { Transaction } from './database.ts'
 import { render, type SqlFragment, type Statement } from './statement.ts'
 
 /** The SQLSTATE of a server's refusal (`23505`, `40P01`, …), or null for any other error, a lost connection among them. */
@@ -38,42 +38,34 @@ function gatherWrites({ connection: { stream } }: pg.PoolClient): void {
 
 type Asking = Omit<Transaction, 'behind'>
 
-/** Sends a statement, and answers what the server answers. */
-type Send = (config: pg.QueryConfig) => Promise<pg.QueryResult>
+/** A declared statement with its parameters as they are sent. `prefix` tells statements with a plan of their own from the same ones planned otherwise. */
+export function bound<Row, Params extends readonly unknown[]>(
+  { name, text, elementTypes }: Statement<Row, Params>,
+  params: Params,
+  prefix: string,
+): { name: string; text: string; values: unknown[] } {
+  return { name: prefix + name, text, values: params.map((value, i) => bindable(value, elementTypes[i])) }
+}
 
-/** Asks by what sends. `prefix` tells statements with a plan of their own from the same ones planned otherwise. */
-export function asking(send: Send, prefix = ''): Queryable {
-  function ask<Row, Params extends readonly unknown[]>(statement: Statement<Row, Params>, params: Params) {
-    const { name, text, elementTypes } = statement
-    return send({
-      name: prefix + name,
-      text,
-      values: params.map((value, i) => bindable(value, elementTypes[i])),
-    })
+/** `waitMs`: how long the client itself waits for an answer, where that is not the pool's time. `prefix` is that of `bound`. */
+export function onClient(client: pg.PoolClient, waitMs?: number, prefix = '', inTurn: InTurn = send => send()): Asking {
+  const patience = waitMs === undefined ? {} : { query_timeout: waitMs }
+  function send<Row>(config: pg.QueryConfig): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
+    return inTurn(() => {
+      gatherWrites(client)
+      return asked(client.query<Row & pg.QueryResultRow>({ ...config, ...patience }))
+    }, config.text)
   }
   return {
     async run<Row, Params extends readonly unknown[]>(statement: Statement<Row, Params>, params: Params) {
-      return (await ask(statement, params)).rows as Row[]
+      return (await send<Row>(bound(statement, params, prefix))).rows
     },
     async count(statement, params) {
-      return (await ask(statement, params)).rowCount ?? 0
+      return (await send(bound(statement, params, prefix))).rowCount ?? 0
     },
     async query<Row>(fragment: SqlFragment) {
-      return (await send(render(fragment))).rows as Row[]
+      return (await send<Row>(render(fragment))).rows
     },
-  }
-}
-
-/** `waitMs`: how long the client itself waits for an answer, where that is not the pool's time. `prefix` is that of `asking`. */
-export function onClient(client: pg.PoolClient, waitMs?: number, prefix = '', inTurn: InTurn = send => send()): Asking {
-  const patience = waitMs === undefined ? {} : { query_timeout: waitMs }
-  const send: Send = config =>
-    inTurn(() => {
-      gatherWrites(client)
-      return asked(client.query({ ...config, ...patience }))
-    }, config.text)
-  return {
-    ...asking(send, prefix),
     async executeSql(text, values) {
       const answer = await inTurn(() => asked(client.query(text, values)), text)
       const answers: pg.QueryResult<Record<string, unknown>>[] = [answer].flat()
@@ -141,7 +133,7 @@ export async function transact<T>(
     const commit = asked(client.query('commit'))
     commit.catch(() => {})
     await Promise.all(behind)
-    if (failures.length > 0) throw failures[0]
+    if (failures.length > 0) throw firstOf(failures)
     const { command } = await commit
     onEnd()
     // The server answers the commit of a failed transaction with a rollback, silently.
@@ -150,7 +142,11 @@ export async function transact<T>(
   } catch (error) {
     isEnding = true
     await Promise.all(behind)
-    // What comes after a failure is only told that something failed.
-    throw failures.length > 0 && sqlState(error) === '25P02' ? failures[0] : error
+    throw firstOf([error, ...failures])
   }
+}
+
+/** What comes after a failure is only told that something failed. */
+function firstOf(failures: readonly unknown[]): unknown {
+  return failures.find(error => sqlState(error) !== '25P02') ?? failures[0]
 }

@@ -142,7 +142,7 @@ const enqueue = statement<unknown, [bigint[], number[], number[], bigint[]]>(
  * still sees the operation as it was would take it away, and nobody would bring it back. The same may be asked twice, of an operation that
  * stood at two places.
  */
-export async function enqueueReady(db: Queryable, ready: readonly Claimed[]): Promise<void> {
+export async function enqueueReady(db: Pick<Queryable, 'run'>, ready: readonly Claimed[]): Promise<void> {
   if (ready.length === 0) return
   const [jobs, partitions, entities] = keyArrays(ready)
   await db.run(enqueue, [jobs, ready.map(each => each.place), partitions, entities])

@@ -36,7 +36,7 @@ const insertDeltas = statement<unknown, [bigint[], ...number[][]]>(
 )
 
 /** Writes the gathered deltas, one row per job. */
-export async function writeDeltas(db: Queryable, deltas: CounterDeltas): Promise<void> {
+export async function writeDeltas(db: Pick<Queryable, 'run'>, deltas: CounterDeltas): Promise<void> {
   const entries = deltas.entries()
   if (entries.length === 0) return
   await db.run(insertDeltas, [

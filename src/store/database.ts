@@ -60,8 +60,8 @@ export interface Transaction extends Queryable {
   behind(answer: Promise<unknown>): void
 }
 
-/** What is asked in a transaction that is one exchange: it can be answered only once all of it is done. */
-export type AtOnce = Queryable & Pick<Transaction, 'behind'>
+/** What can be asked in a transaction that is one exchange. Its answers are left behind: none of them comes before the commit. */
+export type AtOnce = Pick<Transaction, 'run' | 'behind'>
 
 export interface TransactionOptions {
   /**
@@ -275,7 +275,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         error => values === undefined || breaksConnection(error),
       ),
     transaction,
-    line: () => createLine(() => asked(pool.connect())),
+    line: () => createLine(() => asked(pool.connect()), 4 * (statementTimeoutMs + 5_000)),
     listen: listener.listen,
     stream: createStreaming(pool, {
       atOnceMax: Math.max(1, Math.floor(max / 4)),

@@ -251,7 +251,7 @@ const rulesHold = statement<unknown, [bigint[], string[]]>(
 )
 
 /** Fails with `22012` unless all of these are still the rules of their jobs. */
-export async function assertRules(db: Queryable, rules: readonly JobRules[]): Promise<void> {
+export async function assertRules(db: Pick<Queryable, 'run'>, rules: readonly JobRules[]): Promise<void> {
   await db.run(rulesHold, [rules.map(({ job }) => job), rules.map(({ version }) => version)])
 }
 

@@ -11,32 +11,43 @@ import { bounded } from './streaming.ts'
 export interface Line {
   /**
    * Asks all that `work` asks as one exchange, planned by key, in a transaction of its own: all of it takes effect, or, where one statement fails,
-   * nothing, and it fails with that. What was sent behind one that failed fails, too, with `25P02` where the server still answers, and has no effect
-   * either. `work` leaves every answer behind, and answers what it likes itself.
+   * nothing, and it fails with that. What was sent behind one that has failed may fail for that alone, with `25P02`, and has no effect then, either.
+   * `work` leaves every answer behind, and answers what it likes itself.
    */
   atOnce<T>(work: (tx: AtOnce) => T): Promise<T>
 }
 
 interface Connection {
   readonly client: Promise<pg.PoolClient>
+  readonly sinceMs: number
   underWay: number
   hasFailed: boolean
 }
 
 const PLANNING = { name: 'plan_by_key', text: planByKey }
+/** How long a connection is held at most, where there is always something under way: others may wait for one. */
+const HELD_MS = 1_000
 
-/** Holds a connection as long as anything is under way, and no longer. */
-export function createLine(connect: () => Promise<pg.PoolClient>): Line {
+/**
+ * Holds a connection as long as anything is under way, and then takes its turn for one as everybody. `waitMs`: how long the client itself waits for
+ * an exchange, which is several statements and may stand behind another.
+ */
+export function createLine(connect: () => Promise<pg.PoolClient>, waitMs: number): Line {
   let current: Connection | null = null
+
+  function connection(): Connection {
+    if (current && performance.now() - current.sinceMs > HELD_MS) current = null
+    current ??= { client: connect(), sinceMs: performance.now(), underWay: 0, hasFailed: false }
+    return current
+  }
 
   return {
     async atOnce(work) {
       const [statements, result] = await gathered(work, BY_KEY)
-      current ??= { client: connect(), underWay: 0, hasFailed: false }
-      const mine = current
+      const mine = connection()
       mine.underWay += 1
       try {
-        await askAtOnce(await mine.client, [named('begin'), PLANNING, ...statements, named('commit')])
+        await askAtOnce(await mine.client, [named('begin'), PLANNING, ...statements, named('commit')], waitMs)
         return result
       } catch (error) {
         mine.hasFailed = true

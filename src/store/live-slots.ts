@@ -47,8 +47,8 @@ const takeAllSlots = statement<unknown, TakeParams>(
   `${takeSql} select ${failsUnless('count(*) = cardinality($1::bigint[])')} as whole from taken`,
 )
 
-/** Takes live slots in entity order; fails with `22012` unless all of them were free. */
-export async function takeAllLiveSlots(db: Queryable, wanted: readonly WantedSlot[]): Promise<void> {
+/** Takes live slots in entity order; fails with `22012` unless all of them were free and all of the operations are there. */
+export async function takeAllLiveSlots(db: Pick<Queryable, 'run'>, wanted: readonly WantedSlot[]): Promise<void> {
   if (wanted.length > 0) await db.run(takeAllSlots, [...keyArrays(wanted), wanted.map(each => each.name)])
 }
 

@@ -26,7 +26,7 @@ const arm = statement<unknown, [bigint[], number[], bigint[], Date[], string[], 
 )
 
 /** Arms timers, gathered by the second they are due in, rounded up. */
-export async function armTimers(db: Queryable, timers: readonly Timer[]): Promise<void> {
+export async function armTimers(db: Pick<Queryable, 'run'>, timers: readonly Timer[]): Promise<void> {
   if (timers.length === 0) return
   const secondOf = ({ dueAt }: Timer) => Math.ceil(dueAt.getTime() / 1000)
   const rows = [...Map.groupBy(timers, each => `${secondOf(each)} ${each.duty} ${each.node}`).values()]

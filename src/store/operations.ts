@@ -113,7 +113,7 @@ const lock = statement<unknown, [bigint[], number[], bigint[]]>(
 )
 
 /** Locks the open ones among the keys for the transaction, in the order in which everybody does. A single one is left to the guarded write: it has no order to keep. */
-export async function lockOperations(db: Queryable, keys: readonly OperationKey[]): Promise<void> {
+export async function lockOperations(db: Pick<Queryable, 'run'>, keys: readonly OperationKey[]): Promise<void> {
   if (keys.length > 1) await db.run(lock, keyArrays(keys))
 }
 
@@ -199,7 +199,10 @@ export async function updateOperations(db: Queryable, changes: readonly Operatio
 }
 
 /** Like `updateOperations`, but fails with `22012` unless all of them are still as read. */
-export async function updateAllOperations(db: Queryable, changes: readonly OperationChange[]): Promise<void> {
+export async function updateAllOperations(
+  db: Pick<Queryable, 'run'>,
+  changes: readonly OperationChange[],
+): Promise<void> {
   if (changes.length > 0) await db.run(updateAll, writeParams(changes, updated))
 }
 
@@ -259,6 +262,6 @@ export async function endOperations(db: Queryable, ends: readonly OperationEnd[]
 }
 
 /** Like `endOperations`, but fails with `22012` unless all of them are still as read. */
-export async function endAllOperations(db: Queryable, ends: readonly OperationEnd[]): Promise<void> {
+export async function endAllOperations(db: Pick<Queryable, 'run'>, ends: readonly OperationEnd[]): Promise<void> {
   if (ends.length > 0) await db.run(endAll, writeParams(ends, ended))
 }

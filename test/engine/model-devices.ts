@@ -28,7 +28,10 @@ interface Flight {
   readonly dueAt: number
   readonly by: Workbench
   readonly report: () => void
+  readonly launch: string
 }
+
+const launchOf = ({ id, launchedAt }: Pick<OperationRequest, 'id' | 'launchedAt'>) => `${id}@${launchedAt}`
 
 export interface ModelDevicesParts {
   readonly clock: VirtualClock
@@ -56,7 +59,7 @@ export function createModelDevices({ clock, chance, flows, losses, breach }: Mod
 
   /** The same launch goes out again only after a loss: a death, a reconnect, or a connector that did not send it. */
   function countLaunch({ id, launchedAt, device }: OperationRequest): number {
-    const launch = `${id}@${launchedAt}`
+    const launch = launchOf({ id, launchedAt })
     const times = (repeats.get(launch) ?? 0) + 1
     repeats.set(launch, times)
     if (times > 1 && losses() === 0 && !excused.has(launch) && !excused.has(device.deviceId)) {
@@ -84,7 +87,7 @@ export function createModelDevices({ clock, chance, flows, losses, breach }: Mod
       // Whether a request has left is known within two seconds; its exchange may be held open for long.
       const longestMs = each.seen === 'answered' ? 60_000 : 2_000
       dueAt += Math.floor(chance('flight', each.seen, ...about) ** 2 * longestMs)
-      flights.push({ dueAt, by, report: () => report(each) })
+      flights.push({ dueAt, by, report: () => report(each), launch: launchOf({ id, launchedAt }) })
     }
   }
 
@@ -136,6 +139,10 @@ export function createModelDevices({ clock, chance, flows, losses, breach }: Mod
   }
 
   return {
+    /** Nothing runs for a while: of what is in flight it is not told in time whether it has left, and it goes out again. */
+    outage(): void {
+      for (const { launch } of flights) excused.add(launch)
+    },
     /** A request that a process sends. */
     receive(by: Workbench, request: OperationRequest, reportNow: (report: SendReport) => void): void {
       const report = inFlight(by, request, reportNow)
@@ -150,10 +157,10 @@ export function createModelDevices({ clock, chance, flows, losses, breach }: Mod
       const mqtt = way === 'mqtt'
       const refusal = refusalOf(request, seen, mqtt)
       const over = flow === 'function' && mqtt ? { over: 'mqtt' as const } : {}
-      ways.set(`${request.id}@${request.launchedAt}`, over.over ?? flow!)
+      ways.set(launchOf(request), over.over ?? flow!)
       report(refusal?.seen === 'away' ? { ...refusal, ...over } : (refusal ?? { seen: 'sent', ...over }))
       if (refusal) {
-        if (refusal.seen === 'notSent' || refusal.seen === 'away') excused.add(`${request.id}@${request.launchedAt}`)
+        if (refusal.seen === 'notSent' || refusal.seen === 'away') excused.add(launchOf(request))
         return
       }
       if (!mqtt && chance('at once', request.id, seen) < 0.3) {
@@ -210,7 +217,7 @@ export function createModelDevices({ clock, chance, flows, losses, breach }: Mod
       const sent = await db.query<OperationKey & { flow: string; launchedAt: Date }>(sql`
         select job, partition, entity, flow, launched_at as "launchedAt" from operation where status = 'WAITING_FOR_ACK'`)
       return sent.flatMap(({ flow, launchedAt, ...key }) => {
-        const way = ways.get(`${operationId(key)}@${launchedAt.getTime()}`)
+        const way = ways.get(launchOf({ id: operationId(key), launchedAt: launchedAt.getTime() }))
         return flow === way ? [] : [`${operationId(key)} left by ${flow}, and not by ${way}`]
       })
     },

@@ -238,6 +238,7 @@ export async function createWorld(database: Database, { fleet, beginsAt, claimsB
     },
     kill: (index: number, point: DeathPoint | null) => processes.kill(index, point),
     async outage(ms: number) {
+      devices.outage()
       await clock.advanceTo(new Date(clock.now().getTime() + ms))
       processes.outage()
     },

@@ -2,7 +2,7 @@
  * A database as a process that may die at any moment sees it: the decorator counts what is under way, and can end the process at a
  * named point, before or after a commit, from which on nothing answers it any more. The database itself lives on.
  */
-import type { AtOnce, Database } from '../../src/store/database.ts'
+import type { AtOnce, Database, Transaction } from '../../src/store/database.ts'
 import { statements } from '../../src/store/statement.ts'
 
 /** Where a process dies: at the next commit of a transaction in which a statement ran, just before it or just after it. */
@@ -41,16 +41,23 @@ export function mortal(database: Database): MortalDatabase {
   }
 
   /** The same transaction; the names of its statements are noted. */
-  function noting<Tx extends AtOnce>(tx: Tx, ran: Set<string>): Tx {
+  function noting(tx: Transaction, ran: Set<string>): Transaction {
     return {
       ...tx,
-      run(...asked: Parameters<typeof tx.run>) {
-        ran.add(asked[0].name)
-        return tx.run(...asked)
+      ...notingRuns(tx, ran),
+      count(statement, params) {
+        ran.add(statement.name)
+        return tx.count(statement, params)
       },
-      count(...asked: Parameters<typeof tx.count>) {
-        ran.add(asked[0].name)
-        return tx.count(...asked)
+    }
+  }
+
+  function notingRuns(tx: AtOnce, ran: Set<string>): AtOnce {
+    return {
+      ...tx,
+      run(statement, params) {
+        ran.add(statement.name)
+        return tx.run(statement, params)
       },
     }
   }
@@ -112,7 +119,7 @@ export function mortal(database: Database): MortalDatabase {
           return call(
             beforeCommit =>
               line.atOnce(tx => {
-                const result = work(noting(tx, ran))
+                const result = work(notingRuns(tx, ran))
                 beforeCommit()
                 failIfAsked()
                 return result

@@ -88,8 +88,6 @@ function oneLane() {
           if (statement.name === 'operations_update_all') entities.push(...(params[2] as bigint[]))
           return new Promise(() => {})
         },
-        count: () => new Promise(() => {}),
-        query: () => new Promise(() => {}),
         behind() {},
       }
       const result = work(tx)

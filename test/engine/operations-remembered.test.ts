@@ -182,3 +182,21 @@ test('a batch of which one item cannot be stored is written but for that', async
   expect((await summaryOfJob(bench, job)).inProgress.started).toBe(3)
   expect(await operationOf(bench, job, devices[1]!)).toMatchObject({ status: 'WAITING_FOR_ACK' })
 })
+
+test('what somebody else has ended is forgotten once it was found so', async () => {
+  const { job, devices, keys, memory } = await launched(3)
+  await say(bench, job, devices[0]!, { resultCode: 'SUCCESSFUL' })
+  const { tell } = gathererWith(memory)
+  expect(await tell([acknowledged(keys[0]!)])).toEqual(['stray'])
+  expect(memory.recall(keyText(keys[0]!))).toBeUndefined()
+})
+
+test('words that cannot be stored are no reason to read what others say', async () => {
+  const { keys, memory } = await launched(4)
+  const { tell, reading } = gathererWith(memory)
+  const bad: Happening = { key: keys[0]!, word: { steps: [], description: 'NUL \0 within' } }
+  await expect(tell([bad])).rejects.toThrow('cannot be stored')
+  const before = reading()
+  await tell(keys.slice(1).map(acknowledged))
+  expect(reading()).toBe(before)
+})

@@ -1,6 +1,6 @@
 /** Transactions that are one exchange each: all of it or nothing, whatever fails, and the connection is as before. */
 import { beforeEach, expect, test } from 'vitest'
-import { isUnavailable, sqlState } from '../../src/store/database.ts'
+import { type AtOnce, isUnavailable, sqlState } from '../../src/store/database.ts'
 import { failsUnless, sql, statement } from '../../src/store/statement.ts'
 import { createTestDatabase, testDatabase } from '../database.ts'
 
@@ -60,21 +60,22 @@ test('a statement that was never come to, since one before it failed, is prepare
   expect(await kept()).toEqual(['again'])
 })
 
-test('what cannot be bound keeps all of it from being done', async () => {
+test('what cannot be bound keeps all of it from being sent, from wherever it is asked', async () => {
   const circular: Record<string, unknown> = {}
   circular.self = circular
-  const withDeclared = line.atOnce(tx => {
+  // As the store asks: by a function of its own, which is told of the failure and nobody waits for.
+  const ask = async (tx: AtOnce) => {
+    await tx.run(keep, [circular as unknown as string])
+  }
+  const work = (tx: AtOnce) => {
     tx.behind(tx.run(keep, ['before']))
-    tx.behind(tx.run(keep, [circular as unknown as string]))
+    tx.behind(ask(tx))
     tx.behind(tx.run(keepLater, ['behind']))
-  })
-  await expect(withDeclared).rejects.toThrow('circular')
-  const withComposed = line.atOnce(tx => {
-    tx.behind(tx.run(keep, ['before']))
-    tx.behind(tx.query(sql`select ${circular}::jsonb`))
-    tx.behind(tx.run(keepLater, ['behind']))
-  })
-  await expect(withComposed).rejects.toThrow('circular')
+  }
+  const { promise: fromTimer, resolve } = Promise.withResolvers<unknown>()
+  setTimeout(() => line.atOnce(work).catch(resolve), 0)
+  await expect(line.atOnce(work)).rejects.toThrow('circular')
+  expect(String(await fromTimer)).toContain('circular')
   expect(await kept()).toEqual([])
   await line.atOnce(tx => tx.behind(tx.run(keep, ['next'])))
   expect(await kept()).toEqual(['next'])
@@ -156,4 +157,16 @@ test('many that follow each other take effect in their order', async () => {
     ),
   )
   expect(await kept()).toHaveLength(20)
+})
+
+test('a line on which there is always something gives its connection back nevertheless', async () => {
+  let over = false
+  const follow = async () => {
+    while (!over) await line.atOnce(tx => tx.behind(tx.run(demand, [0])))
+  }
+  const followers = [follow(), follow()]
+  await database.run(keep, ['meanwhile'])
+  over = true
+  await Promise.allSettled(followers)
+  expect(await kept()).toEqual(['meanwhile'])
 })
