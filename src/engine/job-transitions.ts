@@ -114,6 +114,7 @@ export async function resume(tx: Transaction, job: StoredJob, now: Date): Promis
   job.wakeAt = now
   await spreadOverdue(tx, job, now)
   await updateJob(tx, job)
+  await keepPausedAt(tx, job.job, null)
 }
 
 /** Opens the second lane for the places that passed while nothing could be launched. */

@@ -210,18 +210,22 @@ export function createOperationTypes({
 
     async remove({ organization }, name) {
       if (!(await readOperationType(database, organization, name))) throw unknown(name)
-      const drained = await drainType(database, organization, name, now())
       const work = async (tx: Transaction) => {
         if (!(await lockOperationType(tx, organization, name))) throw unknown(name)
         const closing = await closeType(tx, organization, name, now())
         await removeOperationType(tx, organization, name)
         return closing
       }
-      const closed = await database.transaction(work, { byKey: true })
-      onCommit()
-      return {
-        operations: [...drained.operations, ...closed.operations].slice(0, LISTED_MAX),
-        tasks: [...drained.tasks, ...closed.tasks],
+      try {
+        const drained = await drainType(database, organization, name, now())
+        const closed = await database.transaction(work, { byKey: true })
+        return {
+          operations: [...drained.operations, ...closed.operations].slice(0, LISTED_MAX),
+          tasks: [...drained.tasks, ...closed.tasks],
+        }
+      } finally {
+        // What was cancelled before it broke off is carried out all the same.
+        onCommit()
       }
     },
   }

@@ -2,10 +2,13 @@
 import type { Queryable } from './database.ts'
 import { statement } from './statement.ts'
 
-const keep = statement<unknown, [bigint, Date]>('job_pauses_keep', 'update job set paused_at = $2 where job = $1')
+const keep = statement<unknown, [bigint, Date | null]>(
+  'job_pauses_keep',
+  'update job set paused_at = $2 where job = $1',
+)
 
-/** Keeps when a job is paused, in the transaction that pauses it. */
-export async function keepPausedAt(db: Queryable, job: bigint, at: Date): Promise<void> {
+/** Keeps when a job is paused, in the transaction that pauses it; null in the one that resumes it. */
+export async function keepPausedAt(db: Queryable, job: bigint, at: Date | null): Promise<void> {
   await db.run(keep, [job, at])
 }
 

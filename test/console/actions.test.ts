@@ -235,7 +235,9 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
 
   test('a launch whose answers were lost is gone on with when it is asked again: it is one job, and no device is listed twice', async () => {
     const page = await at.visit('/launch/whom?type=REFRESH_INFO')
-    await page.getByRole('textbox', { name: 'Devices' }).fill([...pumps(140), 'nobody-1'].join(', '))
+    await page
+      .getByRole('textbox', { name: 'Devices' })
+      .fill([...pumps(140), 'nobody-1', ...pumps(3), ...pumps(3)].join(', '))
     await page.getByRole('button', { name: 'When' }).click()
     await page.getByRole('button', { name: 'Plan' }).click()
     await page.getByLabel('Type 140 to confirm').fill('140')
@@ -256,6 +258,21 @@ describe.skipIf(!hasBrowser)('what is done in the console', () => {
     await expect.poll(() => jobOf(page)).toBe(id)
     const { summary, target } = (await readJob(at.house.client, id)).report
     expect([summary.total, target]).toEqual([140, { notProvisioned: ['nobody-1'] }])
+  })
+
+  test('a launch asked again whose job was cancelled meanwhile says so, and keeps what was to be launched', async () => {
+    const page = await at.visit('/launch/plan?type=REFRESH_INFO&device=pump-1&device=pump-2')
+    const launch = page.getByRole('button', { name: 'Refresh information on 2 devices' })
+    at.forgive(/ERR_FAILED/)
+    const made = loseAnswer<{ id: string }>(page, 'POST', '**/operation/jobs')
+    await launch.click()
+    const { id } = await made
+    await at.house.call('DELETE', `/north/v80/operation/jobs/${id}`)
+    await expect.poll(() => launch.isEnabled()).toBe(true)
+    await launch.click()
+    await page.getByText(/^The job that an earlier attempt has made was cancelled meanwhile/).waitFor()
+    await expect.poll(() => launch.isEnabled()).toBe(true)
+    expect(jobOf(page)).toBe('')
   })
 
   test('what is about to be launched is still there when the page is loaded anew, until it is launched or begun anew', async () => {

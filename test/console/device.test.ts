@@ -1,6 +1,7 @@
 /** One device in the console: where it is, what it said last, what it is doing, and the key that lets it in. */
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { sql } from '../../src/store/statement.ts'
 import { isFinal, response } from '../service/house.ts'
 import { type Console, confirm, hasBrowser, openConsole } from './browser.ts'
 
@@ -92,6 +93,17 @@ describe.skipIf(!hasBrowser)('a device in the console', () => {
       .waitFor()
     expect(await sinceOf('goes')).toBe((await connectionOf('goes')).disconnectedDate)
     expect(await cell('new').textContent()).toBe('never connected')
+    // Of whose node has died nobody has seen it go.
+    await at.house.database.query(
+      sql`update presence set mqtt_connection = null, disconnected_at = connected_at - interval '1 day'
+           where entity = (select entity from entity where identifier = 'stays')`,
+    )
+    await page.reload()
+    await cell('stays')
+      .getByText(/^away, last came /)
+      .waitFor()
+    expect(await sinceOf('stays')).toBe((await connectionOf('stays')).connectedDate)
+    await at.house.overMqtt('stays', keys.get('stays') ?? '')
     for (const id of ['called', 'asks', 'unaddressed']) expect(await cell(id).textContent(), id).toBe('–')
     await choose('Connected', ['stays'])
     await choose('Not connected', ['goes', 'new'])

@@ -134,11 +134,11 @@ function Confirmation<T>({
       <div className="stack">{children}</div>
       {planned.isError && <Failed error={planned.error} />}
       {planned.data && lacks === null && <NothingRunsBox plan={planned.data} />}
-      {touches !== null && (
+      {(touches !== null || lacks !== null) && (
         // There from the beginning, so that what changes in it is read out.
         <div role="status">
           {lacks && <Notice>{lacks}</Notice>}
-          {lacks === null && !planned.isError && <Touches devices={touches} of={of} />}
+          {lacks === null && touches !== null && !planned.isError && <Touches devices={touches} of={of} />}
         </div>
       )}
       {mustType && lacks === null && (

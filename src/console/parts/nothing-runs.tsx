@@ -1,7 +1,12 @@
 /** That a job would run nothing at all, by its plan, and why: said so that nobody takes the plan for one that does something. */
 import { Children } from 'react'
 import type { PlanView } from '../../contract/client/client.ts'
-import { NOTHING_RUNS, nothingRunsWords, whyNothingRuns } from '../../contract/client/plan-words.ts'
+import {
+  NOTHING_RUNS,
+  NOTHING_RUNS_ACTIVATED,
+  nothingRunsWords,
+  whyNothingRuns,
+} from '../../contract/client/plan-words.ts'
 import { Instant } from '../figures.tsx'
 import { Icon } from './icons.tsx'
 
@@ -18,7 +23,7 @@ export function NothingRunsBox({
     <div className="problem" role="alert">
       <Icon name="warning" size={22} />
       <div>
-        <p className="strong">{isLaunched ? NOTHING_RUNS : 'Nothing would run if it were activated now.'}</p>
+        <p className="strong">{isLaunched ? NOTHING_RUNS : NOTHING_RUNS_ACTIVATED}</p>
         <p>{Children.toArray(nothingRunsWords(plan, at => <Instant at={at} />))}</p>
       </div>
     </div>

@@ -15,6 +15,8 @@ export function whyNothingRuns({ target, launch }: Pick<PlanView, 'target' | 'la
 
 /** What is said first of all where nothing runs. */
 export const NOTHING_RUNS = 'Nothing would run.'
+/** The same of a job that is not launched yet, which is planned as if it were. */
+export const NOTHING_RUNS_ACTIVATED = 'Nothing would run if it were activated now.'
 
 /** Why what a target names is refused. */
 export const REFUSALS = {

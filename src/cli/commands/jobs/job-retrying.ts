@@ -20,6 +20,7 @@ import type { Surroundings } from '../../frame/surroundings.ts'
 import { words } from '../../reading/values.ts'
 import { declareCourse, withCourse } from './job-course.ts'
 import { declareLaunch, launchJob } from './job-launching.ts'
+import type { AskedJob } from './job-options.ts'
 import { planOf, showPlan } from './job-planning.ts'
 import { nothingRuns } from './job-words.ts'
 
@@ -67,15 +68,21 @@ export function retryCommand(surroundings: Surroundings): Command {
       }
       const asked = { request: withCourse(run, retryRequest(job, ways)), entities: [], query: resourceTypeOf(job) }
       const isPlanned = options.plan === true
-      const plan = isPlanned || !out.json ? await planOf(run, asked) : undefined
-      if (plan && !out.json) {
+      const plan = isPlanned ? await planOf(run, asked) : out.json ? undefined : await planIfAny(run, asked)
+      if (!out.json) {
+        const counted = plan ? leftOut(job, ways, plan) : ' How many of them are still there could not be counted.'
         // A plan that is shown says itself that nothing would run.
-        const warning = isPlanned ? '' : nothingRuns(plan, out)
-        out.remark(`${remark}${leftOut(job, ways, plan)}${stopWords(run, job)}\n${warning}`)
+        const warning = plan && !isPlanned ? nothingRuns(plan, out, options.inactive !== true) : ''
+        out.remark(`${remark}${counted}${stopWords(run, job)}\n${warning}`)
       }
       return plan && isPlanned ? await showPlan(run, plan) : await launchJob(run, asked)
     },
   )
+}
+
+/** What is only remarked on does not keep a retry from being made. */
+function planIfAny(run: Run, asked: AskedJob): Promise<PlanView | undefined> {
+  return planOf(run, asked).catch(() => undefined)
 }
 
 function waysOf(given: unknown): readonly RetryWay[] {

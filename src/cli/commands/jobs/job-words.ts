@@ -1,6 +1,12 @@
 /** Jobs as people read them: a row of a list, one in full, and what came of making one. */
 import type { JobSummaryView, JobView, PlanView } from '../../../contract/client/client.ts'
-import { NOTHING_RUNS, nothingRunsWords, REFUSALS, whyNothingRuns } from '../../../contract/client/plan-words.ts'
+import {
+  NOTHING_RUNS,
+  NOTHING_RUNS_ACTIVATED,
+  nothingRunsWords,
+  REFUSALS,
+  whyNothingRuns,
+} from '../../../contract/client/plan-words.ts'
 import { type Cell, facts, type Output, table } from '../../frame/output.ts'
 
 /** The titles of a list of jobs. */
@@ -110,9 +116,9 @@ function warningWords({ code, ...figures }: { code: string }): string {
 }
 
 /** That nothing of a plan would run, and why; empty where something would. */
-export function nothingRuns(plan: PlanView, out: Output): string {
+export function nothingRuns(plan: PlanView, out: Output, isLaunched = true): string {
   if (whyNothingRuns(plan) === null) return ''
-  return `${NOTHING_RUNS} ${nothingRunsWords(plan, at => out.instant(at)).join('')}\n`
+  return `${isLaunched ? NOTHING_RUNS : NOTHING_RUNS_ACTIVATED} ${nothingRunsWords(plan, at => out.instant(at)).join('')}\n`
 }
 
 /** A plan: what would run, when, and what would not. */

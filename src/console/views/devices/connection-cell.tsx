@@ -31,9 +31,12 @@ export function ConnectionCell({
     )
   }
   if (connectedDate) {
+    // Whose node has died was not seen going: what is known of an earlier time says nothing of this one.
+    const isKnown = (disconnectedDate ?? '') >= connectedDate
     return (
       <span className="quiet">
-        away since <Instant at={disconnectedDate} />
+        {isKnown ? 'away since ' : 'away, last came '}
+        <Instant at={isKnown ? disconnectedDate : connectedDate} />
       </span>
     )
   }

@@ -56,9 +56,9 @@ export function RetryAction({ job, onLaunched }: { readonly job: JobView; readon
       icon="again"
       ask={making}
       plan={asking('POST /operation/jobs/plan', given)}
-      // Devices may have ended since this was last asked.
       makesJob
       send={async asked => {
+        // Devices may have ended since this was last asked.
         if (mayHaveOwn && (await ask(ownSearch))) throw new Error(OWN)
         return await ask(asked)
       }}

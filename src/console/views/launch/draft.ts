@@ -104,12 +104,10 @@ export const EMPTY: Draft = {
   executions: null,
 }
 
-/** Identifiers in pasted text: apart by lines, commas, semicolons, tabs or blanks; quotes of CSV are taken off. */
+/** Identifiers in pasted text, each once: apart by lines, commas, semicolons, tabs or blanks; quotes of CSV are taken off. */
 export function readList(text: string): string[] {
-  return text
-    .split(/[\s,;]+/)
-    .map(each => each.replace(/^"|"$/g, ''))
-    .filter(each => each !== '')
+  const all = text.split(/[\s,;]+/).map(each => each.replace(/^"|"$/g, ''))
+  return [...new Set(all)].filter(each => each !== '')
 }
 
 /** The filter of the interface that the conditions say. */

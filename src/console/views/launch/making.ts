@@ -1,6 +1,6 @@
 /**
  * Makes the job or the task of a draft: in one request, or, where its list is long, inactive at first and filled in parts. What is done
- * and what is shown as commands are the same requests.
+ * and what is shown as commands are the same requests, but for the key of what is done: a command that is run twice means it twice.
  */
 import type { JobView } from '../../../contract/client/client.ts'
 import type { Once } from '../../parts/once.ts'
@@ -53,6 +53,8 @@ export async function makeJob(
 ): Promise<string> {
   if (isTask) return `/tasks/${encodeURIComponent((await ask(taskMaking(draft))).task.id)}`
   const job = await ask(once(jobMaking(draft)))
+  // Asked again under its key, the service answers with the job of the first time as it is now.
+  if (job.report.summary.status.startsWith('CANCEL')) throw new Error(CANCELLED)
   // What has been activated is complete.
   if (job.report.summary.status === 'IDLE') {
     for (const each of following(draft, job.id, listedIn(job))) {
@@ -62,6 +64,9 @@ export async function makeJob(
   }
   return `/jobs/${job.id}`
 }
+
+const CANCELLED =
+  'The job that an earlier attempt has made was cancelled meanwhile, and nothing of it runs. To launch it anew, go back a step and come here again.'
 
 /** How many identifiers a job was given: each is in it, or refused. */
 function listedIn({ report: { summary, target = {} } }: JobView): number {
