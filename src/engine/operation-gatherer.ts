@@ -65,8 +65,10 @@ interface Lane {
   readonly line: Line
 }
 
-/** Starts gathering. Happenings of one entity keep their order: they share a lane, and no batch has anything of an operation of which another
- * is under way. */
+/**
+ * Starts gathering. Happenings of one entity keep their order: they share a lane, and while a batch has any of them under way no other is sent
+ * that has more.
+ */
 export function createOperationGatherer(options: GathererOptions): OperationGatherer {
   const {
     database,
@@ -116,7 +118,7 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
     lane.underWay.add(applied)
   }
 
-  /** How many make a batch now. One more is sent behind the batch under way where it is worth its price, and nothing is to be read for it. */
+  /** How many make a batch now. One more is sent behind the batch under way where it is worth its price, and memory is trusted. */
   function leastOf({ underWay }: Lane): number {
     if (underWay.size === 0) return 1
     return underWay.size === 1 && trust.holds() ? batchMax / 2 : Number.POSITIVE_INFINITY
@@ -222,9 +224,9 @@ export function createOperationGatherer(options: GathererOptions): OperationGath
 const APART_FROM = 100
 
 /**
- * Takes the next batch of `least` to `most` from the head of the queue, without what concerns an entity of which something is under way. Of many waiting it takes
- * those that are about to end, or those that are not: what moves and what ends are two statements, and rows of both have to be locked
- * beforehand. What is told of one operation stays together.
+ * Takes the next batch of `least` to `most` from the head of the queue, without what concerns an entity of which something is under way. Of
+ * many waiting it takes those that are about to end, or those that are not: what moves and what ends are two statements, and rows of both
+ * have to be locked beforehand. What is told of one operation stays together.
  */
 function takeBatch({ queue, entities }: Lane, least: number, most: number): Submission[] {
   if (queue.length < least) return []

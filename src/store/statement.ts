@@ -38,7 +38,7 @@ export function statement<Row, Params extends readonly unknown[] = readonly unkn
   return made
 }
 
-/** What `failsUnless` fails with: nothing else here divides. */
+/** What `failsUnless` fails with: nothing else in the transactions that use it divides. */
 export const FAILED_UNLESS = '22012'
 
 /** SQL that fails with `22012` unless the condition holds: a statement that finds things otherwise than expected undoes its transaction. */
